@@ -1,0 +1,65 @@
+# Every target sets up what it needs in $(VENV); nothing but Python 3.11+ and make must be there.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
+
+# The first of these that is new enough; empty when there is none. Expanded only in the recipe.
+NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+FOUND = $(shell for p in "$(PYTHON)" python3.13 python3.12 python3.11; do \
+	"$$p" $(NEW_ENOUGH) >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 to python3.13 is. \
+	Install one, or name one: make PYTHON=/path/to/python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench lint format types ci clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.lint ## Create the environment with everything that development needs
+
+demo: $(VENV)/.test ## Explain a classifier of breast tumours
+	@$(BIN)/python examples/demo_breast_cancer.py
+
+test: $(VENV)/.test ## Run the tests and doctests, with coverage
+	@$(BIN)/python -m pytest -q --cov --cov-report=term:skip-covered
+
+bench: $(VENV)/.test ## Run the benchmarks
+	@$(BIN)/python -m tests.benchmarks
+
+lint: $(VENV)/.lint ## Check rules and format with Ruff
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+format: $(VENV)/.lint ## Apply Ruff's safe fixes and its format
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+types: $(VENV)/.lint ## Check types with mypy
+	@$(BIN)/mypy
+
+ci: ## Run everything that must pass before a change is merged
+	@.ci/run
+
+clean: ## Remove the environment, builds and caches
+	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis
+	rm -rf .mypy_cache .pytest_cache .ruff_cache
+	find sklearn_probsr tests examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The stamps are touched last, so a set-up that was interrupted starts over.
+$(VENV)/.created:
+	@$(if $(FOUND),,$(error $(TOO_OLD)))
+	@echo "Creating $(VENV) with $(FOUND)"
+	@"$(FOUND)" -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(VENV)/.created
+	@echo "Installing into $(VENV) (the first time takes a minute or two)"
+	@$(PIP_INSTALL) -e ".[all,test]"
+	@touch $@
+
+# After .test, never beside it: two pips must not write to one environment.
+$(VENV)/.lint: $(VENV)/.test
+	@$(PIP_INSTALL) -e ".[lint]"
+	@touch $@

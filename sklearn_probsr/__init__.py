@@ -1,0 +1,73 @@
+"""Certified probabilistic sufficient reasons for linear classifiers.
+
+Which few features settle this decision, and how sure is that? See `sufficient_reason`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sklearn_probsr._api import (
+        guarantee,
+        guarantee_curve,
+        sufficient_reason,
+        sufficient_reasons,
+    )
+    from sklearn_probsr._curve import GuaranteeCurve
+    from sklearn_probsr._distributions import Uniform
+    from sklearn_probsr._enclosure import Enclosure, Verdict
+    from sklearn_probsr._model import LinearModel
+    from sklearn_probsr._reason import SufficientReason, SufficientReasons
+    from sklearn_probsr.exceptions import (
+        InvalidInputError,
+        ProbSRError,
+        UndecidedError,
+        UnreachableError,
+    )
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Enclosure",
+    "GuaranteeCurve",
+    "InvalidInputError",
+    "LinearModel",
+    "ProbSRError",
+    "SufficientReason",
+    "SufficientReasons",
+    "UndecidedError",
+    "Uniform",
+    "UnreachableError",
+    "Verdict",
+    "guarantee",
+    "guarantee_curve",
+    "sufficient_reason",
+    "sufficient_reasons",
+]
+
+# Where each name lives: modules are imported when a name is first used, so that importing the
+# package stays light.
+_HOMES = {
+    "_api": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
+    "_curve": ("GuaranteeCurve",),
+    "_distributions": ("Uniform",),
+    "_enclosure": ("Enclosure", "Verdict"),
+    "_model": ("LinearModel",),
+    "_reason": ("SufficientReason", "SufficientReasons"),
+    "exceptions": ("InvalidInputError", "ProbSRError", "UndecidedError", "UnreachableError"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,371 @@
+"""The functions of the core: guarantees, curves, and sufficient reasons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklearn_probsr._curve import GuaranteeCurve, curve
+from sklearn_probsr._deficits import Instance
+from sklearn_probsr._distributions import check_distribution
+from sklearn_probsr._enclosure import Enclosure
+from sklearn_probsr._exact import decimal_fraction
+from sklearn_probsr._model import LinearModel
+from sklearn_probsr._reason import SufficientReason, SufficientReasons
+from sklearn_probsr._sampling import search_as_published, search_by_samples
+from sklearn_probsr._search import Task, search
+from sklearn_probsr.engines import enclose
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"]
+
+_METHODS = ("certified", "monte-carlo", "paper")
+
+
+def guarantee(
+    model: LinearModel,
+    x: ArrayLike,
+    features: Iterable[int | str],
+    *,
+    distribution: Any = None,
+    tol: float = 1e-4,
+) -> Enclosure:
+    """Enclose the probability that fixing some features of ``x`` keeps its class.
+
+    Parameters
+    ----------
+    model : LinearModel
+    x : array-like of shape (d,)
+        An instance of zeros and ones.
+    features : iterable of int or str
+        The features to fix, by index or by name. Any set, also one that another method found.
+    distribution : Uniform or None, default=None
+        What completes the other features; None means uniform.
+    tol : float, default=1e-4
+        The width to aim for. Where exact counting is cheap the answer is exact; where the
+        width cannot be had, the enclosure is as narrow as the engines get.
+
+    Returns
+    -------
+    Enclosure
+        Contains ``Pr[L(z) = L(x)]`` over completions z of x restricted to ``features``.
+
+    Examples
+    --------
+    >>> model = LinearModel([5, 1, -3, 2, -1], threshold=5)
+    >>> print(guarantee(model, [1, 0, 0, 1, 1], features=[0, 2]))
+    0.875
+    """
+    _check_model(model)
+    check_distribution(distribution)
+    instance = Instance(model, model.check_row(x))
+    fixed = model.check_features(features, "features")
+    return enclose(instance.subset_sum(fixed), None, _check_tol(tol))
+
+
+def guarantee_curve(
+    model: LinearModel, x: ArrayLike, *, distribution: Any = None, tol: float = 1e-4
+) -> GuaranteeCurve:
+    """Enclose the guarantee of the best set of every size.
+
+    Parameters
+    ----------
+    model : LinearModel
+    x : array-like of shape (d,)
+        An instance of zeros and ones.
+    distribution : Uniform or None, default=None
+        What completes the other features; None means uniform.
+    tol : float, default=1e-4
+        The width to aim for at each size.
+
+    Returns
+    -------
+    GuaranteeCurve
+        With ``order``, ``lower`` and ``upper``.
+
+    Examples
+    --------
+    >>> model = LinearModel([5, 1, -3, 2, -1], threshold=5)
+    >>> guarantee_curve(model, [1, 0, 0, 1, 1]).lower
+    array([0.25 , 0.5  , 0.875, 1.   , 1.   , 1.   ])
+    """
+    _check_model(model)
+    chosen = check_distribution(distribution)
+    instance = Instance(model, model.check_row(x))
+    lower, upper = curve(instance, _check_tol(tol))
+    return GuaranteeCurve(instance.order, lower, upper, chosen)
+
+
+def sufficient_reason(
+    model: LinearModel,
+    x: ArrayLike,
+    *,
+    delta: float = 0.95,
+    distribution: Any = None,
+    method: str = "certified",
+    epsilon: float | None = None,
+    gamma: float | None = None,
+    random_state: Any = None,
+    include: Iterable[int | str] = (),
+    exclude: Iterable[int | str] = (),
+    max_size: int | None = None,
+) -> SufficientReason:
+    """Find the fewest features of ``x`` that keep its class with probability at least delta.
+
+    This is `sufficient_reasons` of one row; see there for the parameters.
+
+    Parameters
+    ----------
+    model : LinearModel
+    x : array-like of shape (d,)
+        An instance of zeros and ones.
+    delta : float, default=0.95
+        The probability to guarantee.
+    distribution : Uniform or None, default=None
+        What completes the other features; None means uniform.
+    method : {"certified", "monte-carlo", "paper"}, default="certified"
+        How to find it.
+    epsilon : float or None, default=None
+        The slack in delta.
+    gamma : float or None, default=None
+        The probability of failure of a sampling method.
+    random_state : int, Generator or None, default=None
+        The seed of a sampling method.
+    include, exclude : iterable of int or str, default=()
+        Features that the reason must have, and that it must not have.
+    max_size : int or None, default=None
+        The most features that the reason may have.
+
+    Returns
+    -------
+    SufficientReason
+        With ``features``, ``size``, ``guarantee``, ``minimality`` and more.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not what it should be.
+    UnreachableError
+        If delta cannot be reached without the features in ``exclude``.
+
+    Examples
+    --------
+    >>> model = LinearModel([5, 1, -3, 2, -1], threshold=5)
+    >>> reason = sufficient_reason(model, [1, 0, 0, 1, 1], delta=0.875)
+    >>> reason.features, reason.minimality
+    ((0, 2), 'minimum')
+    >>> print(reason)
+    Class 1 is kept with probability at least 0.875 over uniform completions, given x0 = 1 and \
+x2 = 0 (2 of 5 features; no smaller set of features does).
+    """
+    _check_model(model)
+    return sufficient_reasons(
+        model,
+        model.check_row(x)[None, :],
+        delta=delta,
+        distribution=distribution,
+        method=method,
+        epsilon=epsilon,
+        gamma=gamma,
+        random_state=random_state,
+        include=include,
+        exclude=exclude,
+        max_size=max_size,
+    )[0]
+
+
+def sufficient_reasons(
+    model: LinearModel,
+    X: ArrayLike,
+    *,
+    delta: float = 0.95,
+    distribution: Any = None,
+    method: str = "certified",
+    epsilon: float | None = None,
+    gamma: float | None = None,
+    random_state: Any = None,
+    include: Iterable[int | str] = (),
+    exclude: Iterable[int | str] = (),
+    max_size: int | None = None,
+) -> SufficientReasons:
+    """Find for each row the fewest features that keep its class with probability at least delta.
+
+    Parameters
+    ----------
+    model : LinearModel
+    X : array-like of shape (n, d)
+        Instances of zeros and ones.
+    delta : float, default=0.95
+        The probability to guarantee, in [0, 1]. It means the decimal that it prints as.
+    distribution : Uniform or None, default=None
+        What completes the other features; None means uniform.
+    method : {"certified", "monte-carlo", "paper"}, default="certified"
+        ``"certified"`` proves its answers and is deterministic. ``"monte-carlo"`` draws one
+        batch of completions for all sizes together. ``"paper"`` is the published algorithm;
+        the samples that it draws grow with ``1 / (epsilon gamma)^2``.
+    epsilon : float or None, default=None
+        The slack in delta, in (0, 1). Certified: None means that the guarantee is at least
+        delta; with a slack, a set whose guarantee is proved to be at least ``delta - epsilon``
+        is taken where that keeps it from being larger than the minimum (it matters only where
+        an enclosure stays undecided). Monte Carlo: 0.01 if None. Paper: 0.1 if None.
+    gamma : float or None, default=None
+        The probability, in (0, 1), that a sampling method fails on a row. Monte Carlo: 1e-6 if
+        None. Paper: 0.1 if None (what it proves is ``3 gamma``). A proof has no use for it.
+    random_state : int, Generator or None, default=None
+        The seed of a sampling method.
+    include, exclude : iterable of int or str, default=()
+        Features, by index or name, that every reason must have, and must not have.
+    max_size : int or None, default=None
+        The most features, those in ``include`` counted. Where no such set reaches delta, the
+        one with the best guarantee is returned, and its minimality is ``"best-of-size"``.
+
+    Returns
+    -------
+    SufficientReasons
+        Columns ``mask``, ``size``, ``lower``, ``upper``, ``minimality``; ``[i]`` is one reason.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not what it should be.
+    UnreachableError
+        If delta cannot be reached for a row without the features in ``exclude``.
+
+    Examples
+    --------
+    >>> model = LinearModel([5, 1, -3, 2, -1], threshold=5)
+    >>> reasons = sufficient_reasons(model, [[1, 0, 0, 1, 1], [0, 1, 1, 0, 1]], delta=0.9)
+    >>> reasons.size
+    array([3, 1])
+    >>> reasons[1].features
+    (0,)
+    """
+    _check_model(model)
+    rows = model.check_rows(X)
+    chosen = check_distribution(distribution)
+    task = _task(model, delta, include, exclude, max_size)
+    slack = _open_unit(epsilon, "epsilon")
+    risk = _open_unit(gamma, "gamma")
+    confidence = 1.0
+    samples: Any = 0
+    if method == "certified":
+        found = search(model, rows, Task(**{**vars(task), "slack": slack}))
+    elif method == "monte-carlo":
+        slack = Fraction("0.01") if slack is None else slack
+        failure = 1e-6 if risk is None else float(risk)
+        found, samples = search_by_samples(
+            model, rows, task, slack, failure, _generator(random_state)
+        )
+        confidence = max(1 - failure * (1 if task.max_size is None else 2), 0.0)
+    elif method == "paper":
+        if task.include or task.exclude or task.max_size is not None:
+            raise InvalidInputError(
+                "method='paper' knows no include, exclude or max_size. "
+                "Use method='certified' or 'monte-carlo' with them."
+            )
+        slack = Fraction("0.1") if slack is None else slack
+        failure = 0.1 if risk is None else float(risk)
+        found, samples = search_as_published(
+            model, rows, task, slack, failure, _generator(random_state)
+        )
+        confidence = max(1 - 3 * failure, 0.0)
+    else:
+        raise InvalidInputError(f"method must be one of {_METHODS}, got {method!r}.")
+    return SufficientReasons(
+        model=model,
+        rows=rows,
+        mask=found.mask,
+        lower=found.lower,
+        upper=found.upper,
+        minimality=found.minimality,
+        epsilon=found.epsilon,
+        samples=np.broadcast_to(np.asarray(samples, dtype=np.int64), len(rows)),
+        delta=float(delta),
+        confidence=confidence,
+        distribution=chosen,
+        method=method,
+        forced=task.include,
+        exact=found.exact,
+    )
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, LinearModel):
+        raise InvalidInputError(
+            f"model must be a LinearModel, got {type(model).__name__}. "
+            "Write LinearModel(weights, threshold)."
+        )
+
+
+def _check_tol(tol: float) -> float:
+    try:
+        value = float(tol)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not value >= 0:
+        raise InvalidInputError(f"tol must be a number >= 0, got {tol!r}.")
+    return value
+
+
+def _number(value: Any) -> Fraction | None:
+    """Return the decimal that a number prints as; None for what is no finite number."""
+    if isinstance(value, bool | str | bytes):
+        return None
+    try:
+        return decimal_fraction(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _open_unit(value: Any, name: str) -> Fraction | None:
+    if value is None:
+        return None
+    number = _number(value)
+    if number is None or not 0 < number < 1:
+        raise InvalidInputError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
+    return number
+
+
+def _task(
+    model: LinearModel,
+    delta: float,
+    include: Iterable[int | str],
+    exclude: Iterable[int | str],
+    max_size: int | None,
+) -> Task:
+    level = _number(delta)
+    if level is None or not 0 <= level <= 1:
+        raise InvalidInputError(f"delta must lie in [0, 1], got {delta!r}.")
+    inside = model.check_features(include, "include")
+    outside = model.check_features(exclude, "exclude")
+    both = [model.feature_names[i] for i in inside if i in outside]
+    if both:
+        raise InvalidInputError(
+            f"include and exclude must not share features, got {both[0]!r} in both."
+        )
+    if max_size is not None:
+        if isinstance(max_size, bool) or not hasattr(max_size, "__index__") or max_size < 0:
+            raise InvalidInputError(f"max_size must be a whole number >= 0, got {max_size!r}.")
+        max_size = max_size.__index__()
+        if max_size < len(inside):
+            raise InvalidInputError(
+                f"include forces {len(inside)} features in, more than max_size = {max_size}. "
+                "Raise max_size or include fewer."
+            )
+    return Task(level, inside, outside, max_size)
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"random_state must be None, an integer or a numpy Generator, got {random_state!r}."
+        ) from None

@@ -1,0 +1,70 @@
+"""Exact numbers: floats as scaled integers, decimals as fractions, outward rounding.
+
+A float is a dyadic rational, so a float vector is an integer vector times a power of two.
+Everything that must not be rounded (signs, ties, lattice sums) is decided on those integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+
+__all__ = ["decimal_fraction", "float_above", "float_below", "integer_multiples"]
+
+
+def decimal_fraction(value: Any) -> Fraction:
+    """Return the rational number that ``value`` prints as: 0.9 is nine tenths.
+
+    Examples
+    --------
+    >>> decimal_fraction(0.9)
+    Fraction(9, 10)
+    """
+    if isinstance(value, Rational | Decimal):
+        return Fraction(value)
+    return Fraction(str(value))
+
+
+def float_below(value: Fraction) -> float:
+    """Return the largest float that is at most ``value``."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+
+
+def float_above(value: Fraction) -> float:
+    """Return the smallest float that is at least ``value``."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def integer_multiples(values: Sequence[float] | np.ndarray) -> tuple[list[int], Fraction]:
+    """Write finite floats as integer multiples of the largest unit that measures them all.
+
+    Returns
+    -------
+    multiples : list of int
+    unit : Fraction
+        ``multiples[i] * unit == values[i]`` exactly; 1 when every value is zero.
+
+    Examples
+    --------
+    >>> integer_multiples([0.5, -0.75, 3.0])
+    ([2, -3, 12], Fraction(1, 4))
+    """
+    mantissas, exponents = np.frexp(np.asarray(values, dtype=np.float64))
+    digits = np.ldexp(mantissas, 53).astype(np.int64)
+    nonzero = digits != 0
+    if not nonzero.any():
+        return [0] * len(digits), Fraction(1)
+    lowest = int(exponents[nonzero].min())
+    shifts = np.where(nonzero, exponents - lowest, 0)
+    integers = [n << s for n, s in zip(digits.tolist(), shifts.tolist(), strict=True)]
+    divisor = math.gcd(*integers)
+    unit = Fraction(2) ** (lowest - 53) * divisor
+    return [n // divisor for n in integers], unit

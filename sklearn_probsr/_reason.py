@@ -1,0 +1,192 @@
+"""SufficientReason and SufficientReasons: the frozen answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr._deficits import Instance
+from sklearn_probsr._enclosure import Enclosure, lower_text
+from sklearn_probsr._model import LinearModel
+
+__all__ = ["SufficientReason", "SufficientReasons"]
+
+_CLAIMS = {
+    "minimum": "no smaller set of features does",
+    "near-minimum": "no smaller set does for some delta within {epsilon:.2g} of {delta:g}",
+    "best-of-size": "the best set of at most {size}, delta = {delta:g} is not proved",
+}
+
+
+@dataclass(frozen=True)
+class SufficientReason:
+    """A set of features that keeps the predicted class with a guaranteed probability.
+
+    Attributes
+    ----------
+    features : tuple of int
+        Feature indices in the order chosen: the forced ones, then the most telling first.
+    size : int
+        How many there are.
+    guarantee : Enclosure
+        Of the probability that a random completion keeps the class.
+    delta : float
+        The level that was asked for.
+    minimality : str
+        What was proved: ``"minimum"`` (no smaller set reaches delta), ``"near-minimum"`` (that
+        holds for some level within ``epsilon`` of delta), or ``"best-of-size"`` (``max_size``
+        kept it from reaching delta; no other set of that size has a better guarantee).
+    epsilon : float
+        0 unless near-minimum.
+    prediction : label
+        The class of the instance.
+    partial_instance : ndarray of shape (d,)
+        The instance with NaN for every feature outside the reason.
+    feature_names : tuple of str
+        The names of ``features``, in the same order.
+    distribution : object
+        What the guarantee speaks of; its ``str`` reads as "over ...".
+    method : str
+    samples : int
+        How many random completions were drawn; 0 for a proof.
+    """
+
+    features: tuple[int, ...]
+    guarantee: Enclosure
+    delta: float
+    minimality: str
+    epsilon: float
+    prediction: Any
+    partial_instance: NDArray[np.float64] = field(repr=False, compare=False)
+    feature_names: tuple[str, ...]
+    distribution: Any
+    method: str
+    samples: int
+
+    @property
+    def size(self) -> int:
+        """How many features the reason has."""
+        return len(self.features)
+
+    def __str__(self) -> str:
+        d = len(self.partial_instance)
+        facts = [
+            f"{name} = {self.partial_instance[i]:g}"
+            for i, name in zip(self.features, self.feature_names, strict=True)
+        ]
+        given = f"given {_and(facts)}" if facts else "whatever the features are"
+        sure = f"{lower_text(self.guarantee.lower)}"
+        trust = ""
+        if self.guarantee.confidence < 1:
+            trust = f", with confidence {lower_text(self.guarantee.confidence, 9)}"
+        claim = _CLAIMS[self.minimality].format(
+            epsilon=self.epsilon, delta=self.delta, size=self.size
+        )
+        return (
+            f"Class {self.prediction!s} is kept with probability at least {sure} over "
+            f"{self.distribution}{trust}, {given} ({self.size} of {d} features; {claim})."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SufficientReasons:
+    """The reasons of many rows, stored as columns; ``reasons[i]`` is one of them.
+
+    Attributes
+    ----------
+    mask : ndarray of bool, shape (n, d)
+        Which features are in each reason.
+    size, lower, upper, minimality, epsilon, prediction, samples : ndarray of shape (n,)
+        See `SufficientReason`; ``lower`` and ``upper`` enclose the guarantee.
+    delta : float
+    confidence : float
+        Of every enclosure; 1.0 for a proof.
+    distribution : object
+    method : str
+    """
+
+    model: LinearModel = field(repr=False)
+    rows: NDArray[np.bool_] = field(repr=False)
+    mask: NDArray[np.bool_]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    minimality: NDArray[np.str_]
+    epsilon: NDArray[np.float64]
+    samples: NDArray[np.int64]
+    delta: float
+    confidence: float
+    distribution: Any
+    method: str
+    forced: tuple[int, ...] = ()
+    exact: dict[int, Fraction] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for array in (self.mask, self.lower, self.upper, self.minimality, self.epsilon):
+            array.flags.writeable = False
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        """How many features each reason has."""
+        size: NDArray[np.int64] = np.count_nonzero(self.mask, axis=1)
+        return size
+
+    @property
+    def prediction(self) -> NDArray[Any]:
+        """The class of each row."""
+        return self.model.predict(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.mask)
+
+    def __iter__(self) -> Iterator[SufficientReason]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, index: int) -> SufficientReason: ...
+    @overload
+    def __getitem__(self, index: slice | list[int] | NDArray[Any]) -> SufficientReasons: ...
+    def __getitem__(self, index: Any) -> SufficientReason | SufficientReasons:
+        positions = np.arange(len(self))[index]
+        if np.ndim(positions) == 0:
+            return self._one(int(positions))
+        columns = ("rows", "mask", "lower", "upper", "minimality", "epsilon", "samples")
+        chosen: dict[str, Any] = {name: getattr(self, name)[positions] for name in columns}
+        exact = {j: self.exact[i] for j, i in enumerate(positions.tolist()) if i in self.exact}
+        return replace(self, **chosen, exact=exact)
+
+    def _one(self, i: int) -> SufficientReason:
+        lower, upper = float(self.lower[i]), float(self.upper[i])
+        exact = self.exact.get(i)
+        if lower == upper and self.confidence == 1:
+            exact = Fraction(lower)
+        features = self._in_order(i)
+        partial = np.where(self.mask[i], self.rows[i].astype(np.float64), np.nan)
+        partial.flags.writeable = False
+        positive = bool(self.model.is_positive(self.rows[i : i + 1])[0])
+        return SufficientReason(
+            features=features,
+            guarantee=Enclosure(lower, upper, self.confidence, exact),
+            delta=self.delta,
+            minimality=str(self.minimality[i]),
+            epsilon=float(self.epsilon[i]),
+            prediction=self.model.classes[int(positive)],
+            partial_instance=partial,
+            feature_names=tuple(self.model.feature_names[j] for j in features),
+            distribution=self.distribution,
+            method=self.method,
+            samples=int(self.samples[i]),
+        )
+
+    def _in_order(self, i: int) -> tuple[int, ...]:
+        order = Instance(self.model, self.rows[i]).order
+        rest = [j for j in order[self.mask[i][order]].tolist() if j not in self.forced]
+        return (*self.forced, *rest)
+
+
+def _and(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

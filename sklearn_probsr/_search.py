@@ -1,0 +1,308 @@
+"""Search: which features, how few, and with what proof.
+
+Under the uniform distribution the features with positive scores, by decreasing score, are the
+answer (the exchange lemma): the best set of each size is a prefix, and prefixes only get better.
+So one number is searched, the smallest k with ``v_k >= delta``. Rows are first tried all together
+on tables that depend on the model alone; what those leave undecided goes through the cascade of
+engines, row by row. A row's answer never depends on the other rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from sklearn_probsr._deficits import Instance
+from sklearn_probsr._enclosure import Enclosure
+from sklearn_probsr._exact import float_above, float_below
+from sklearn_probsr._model import LinearModel
+from sklearn_probsr.engines import enclose, intersect
+from sklearn_probsr.engines._lattice import lattice_rows
+from sklearn_probsr.engines._rows import Answers, Candidates
+from sklearn_probsr.engines._tables import Level, Tables, build_tables, search_rows
+from sklearn_probsr.exceptions import UnreachableError
+
+__all__ = ["Found", "Task", "search"]
+
+# Width to which the guarantee of an answer is computed.
+_TOL = 1e-4
+# Models on so short a lattice are searched by dynamic programming.
+_LATTICE_WORK = 2**21
+# (nodes a row may cost, largest degree) of the tables, tried in turn.
+_EFFORTS = ((256, 2**16), (4096, 2**19))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked of every row.
+
+    Parameters
+    ----------
+    delta : Fraction
+    include, exclude : tuple of int
+        Features forced in and out.
+    max_size : int or None
+        The most features, those in ``include`` counted.
+    slack : Fraction or None
+        How far below delta a guarantee may be proved, if that keeps a set from being larger
+        than the minimum. None: not at all.
+    """
+
+    delta: Fraction
+    include: tuple[int, ...] = ()
+    exclude: tuple[int, ...] = ()
+    max_size: int | None = None
+    slack: Fraction | None = None
+
+    @property
+    def most(self) -> int | None:
+        """How many features may be added to the forced ones."""
+        return None if self.max_size is None else self.max_size - len(self.include)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answers, one row each; ``exact`` holds guarantees that are known as fractions."""
+
+    mask: NDArray[np.bool_]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    minimality: NDArray[np.str_]
+    epsilon: NDArray[np.float64]
+    exact: dict[int, Fraction]
+
+
+def search(model: LinearModel, rows: NDArray[np.bool_], task: Task) -> Found:
+    """Return the smallest set of each row that reaches delta, with what was proved of it."""
+    n = len(rows)
+    answers = Answers(
+        np.zeros(rows.shape, dtype=np.bool_),
+        np.full(n, -1, dtype=np.int64),
+        np.zeros(n),
+        np.ones(n),
+    )
+    ranking = model.cached(("ranking", task.include), lambda: Ranking.of(model, task.include))
+    if len(ranking.features) and task.delta < 1:
+        _search_together(ranking, np.ascontiguousarray(rows), task, answers)
+    answers.mask[:, list(task.include)] = True
+    reached = answers.lower >= float_above(task.delta)
+    minimality = np.where(reached, "minimum", "best-of-size").astype("<U16")
+    found = Found(answers.mask, answers.lower, answers.upper, minimality, np.zeros(n), {})
+    for i in np.flatnonzero(answers.size < 0):
+        _search_alone(Instance(model, rows[i]), int(i), task, found)
+    return found
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The features that are not forced in and have a weight, by decreasing magnitude.
+
+    Magnitudes are scaled by a power of two to a sum near 1; ``lead`` is how far the centre of
+    all completions is on the side of ``classes[1]``, in the same scale, and ``blur`` bounds the
+    rounding of a row's centre.
+    """
+
+    model: LinearModel
+    forced: tuple[int, ...]
+    features: NDArray[np.intp]
+    magnitudes: NDArray[np.float64]
+    upward: NDArray[np.bool_]
+    lead: float
+    exponent: int
+    blur: float
+
+    @classmethod
+    def of(cls, model: LinearModel, forced: tuple[int, ...]) -> Ranking:
+        """Rank the features of a model."""
+        weights = model.weights.copy()
+        weights[list(forced)] = 0.0
+        features = np.argsort(-np.abs(weights), kind="stable")
+        features = features[: np.count_nonzero(weights)]
+        exact = list(map(Fraction, model.weights.tolist()))
+        total = sum((abs(exact[i]) for i in features), start=Fraction(0))
+        exponent = -math.frexp(total)[1] if total < 2**1000 else -1024
+        unit = Fraction(2) ** exponent
+        lead = (sum(exact) / 2 - Fraction(model.threshold)) * unit
+        lead = max(min(lead, Fraction(10) ** 300), -(Fraction(10) ** 300))
+        outer = sum((abs(exact[i]) for i in forced), start=Fraction(0)) * unit
+        steps = len(model.weights) + 8
+        blur = steps * (2.0**-52 * (1 + abs(float(lead)) + float(outer)) + 2.0**-1070)
+        return cls(
+            model,
+            forced,
+            features,
+            np.ldexp(np.abs(model.weights[features]), exponent),
+            model.weights[features] > 0,
+            float(lead),
+            exponent,
+            blur,
+        )
+
+    def offsets(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return how far inside its class the centre of each row's completions is."""
+        centre = np.full(len(rows), self.lead)
+        for i in self.forced:
+            half = math.ldexp(float(self.model.weights[i]), self.exponent - 1)
+            centre += np.where(rows[:, i], half, -half)
+        return np.where(positive, centre, -centre)
+
+    def tables(self, effort: int) -> Tables:
+        """Return the Fourier tables of an effort, built at the first call."""
+        return self.model.cached(
+            ("tables", self.forced, effort),
+            lambda: build_tables(self.magnitudes, self.blur, *_EFFORTS[effort]),
+        )
+
+    @cached_property
+    def integers(self) -> NDArray[np.int64] | None:
+        """The magnitudes as integers, where they make a short lattice."""
+        form = self.model.integer_form
+        values = [abs(form.weights[i]) for i in self.features]
+        if sum(values) * len(values) > _LATTICE_WORK or abs(form.threshold) >= 2**53:
+            return None
+        return np.array(values, dtype=np.int64)
+
+
+def _search_together(
+    ranking: Ranking, rows: NDArray[np.bool_], task: Task, answers: Answers
+) -> None:
+    """Answer the rows that shared tables decide."""
+    n = len(ranking.features)
+    fixable = ~np.isin(ranking.features, task.exclude)
+    most = n if task.most is None else min(task.most, n)
+    low, high = float_below(task.delta), float_above(task.delta)
+    positive = ranking.model.is_positive(rows)
+    if ranking.integers is not None:
+        form = ranking.model.integer_form
+        totals = rows @ np.array(form.weights, dtype=np.int64)
+        margins = np.where(positive, totals - form.threshold, form.threshold - 1 - totals)
+        ranks = Candidates(ranking.features, ranking.integers, ranking.upward, fixable)
+        lattice_rows(rows, positive, margins, ranks, low, high, most, answers)
+        return
+    ranks = Candidates(ranking.features, ranking.magnitudes, ranking.upward, fixable)
+    offsets = ranking.offsets(rows, positive)
+    quantile = float(np.clip(ndtri(low), -8.0, 8.0))
+    # The bounds go one ulp outward at the end, so the level has to be passed by one more.
+    level = Level(low, min(math.nextafter(high, 2.0), 1.0), quantile)
+    settings = (ranks, ranking.blur, level, most)
+    search_rows(rows, positive, offsets, *settings, ranking.tables(0), answers)
+    left = np.flatnonzero(answers.size < 0)
+    if len(left):
+        again = answers.take(left)
+        search_rows(
+            rows[left], positive[left], offsets[left], *settings, ranking.tables(1), again
+        )  # fmt: skip
+        answers.put(left, again)
+    np.nextafter(answers.lower, -1.0, out=answers.lower, where=answers.lower < 1)
+    np.maximum(answers.lower, 0.0, out=answers.lower)
+    np.nextafter(answers.upper, 2.0, out=answers.upper, where=answers.upper < 1)
+
+
+class _Prefixes:
+    """The guarantees of one row's prefixes, enclosed on demand and remembered."""
+
+    def __init__(self, instance: Instance, task: Task) -> None:
+        self.instance = instance
+        self.forced = list(task.include)
+        self.members = instance.members({*task.include, *task.exclude})
+        self.delta = task.delta
+        self._known: dict[int, Enclosure] = {}
+
+    def features(self, k: int) -> list[int]:
+        return self.forced + self.members[:k]
+
+    def enclosure(self, k: int) -> Enclosure:
+        """Enclose the guarantee of the first k until delta is on one side, or effort ends."""
+        if k not in self._known:
+            question = self.instance.subset_sum(self.features(k))
+            self._known[k] = enclose(question, self.delta, _TOL)
+        return self._known[k]
+
+    def reaches(self, k: int) -> bool | None:
+        return (self.enclosure(k) >= self.delta).value
+
+    def narrowed(self, k: int) -> Enclosure:
+        """Enclose the guarantee of the first k narrowly, for the eyes of a reader."""
+        known = self.enclosure(k)
+        if known.exact is None and known.width > _TOL:
+            question = self.instance.subset_sum(self.features(k))
+            known = intersect(known, enclose(question, None, _TOL))
+        return known
+
+    def first_certain(self) -> int | None:
+        """Return the smallest k whose guarantee is exactly 1."""
+        question = self.instance.subset_sum(self.forced)
+        left = question.total
+        for k in range(len(self.members) + 1):
+            if left <= question.capacity:
+                return k
+            if k < len(self.members):
+                left -= self.instance.magnitudes[self.members[k]]
+        return None
+
+    def first_reaching(self) -> int | None:
+        """Return a k that surely reaches delta, after one that is not sure to."""
+        if self.delta == 1:
+            return self.first_certain()
+        below, at = -1, len(self.members)
+        if not self.reaches(at):
+            return None
+        while at - below > 1:
+            middle = (at + below) // 2
+            below, at = (below, middle) if self.reaches(middle) else (middle, at)
+        return at
+
+
+def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
+    """Answer one row by the cascade of engines and write it down."""
+    prefixes = _Prefixes(instance, task)
+    k = prefixes.first_reaching()
+    most = len(prefixes.members) if task.most is None else task.most
+    epsilon = 0.0
+    if k is None and task.max_size is None:
+        best = prefixes.narrowed(len(prefixes.members))
+        raise UnreachableError(
+            f"delta = {float(task.delta):g} cannot be reached for row {i} without the features "
+            f"in exclude: the best guarantee that the others give is {best} "
+            "(uniform completions). Exclude fewer features, lower delta, or set max_size to "
+            "get the best set all the same."
+        )
+    if k is None or k > most:
+        k, minimality = min(most, len(prefixes.members)), "best-of-size"
+    elif k == 0 or task.delta == 1 or prefixes.reaches(k - 1) is False:
+        minimality = "minimum"
+    else:
+        k, epsilon = _near_minimum(prefixes, k, task)
+        minimality = "near-minimum"
+    guarantee = prefixes.narrowed(k)
+    found.mask[i, prefixes.features(k)] = True
+    found.lower[i], found.upper[i] = guarantee.lower, guarantee.upper
+    found.minimality[i], found.epsilon[i] = minimality, epsilon
+    if guarantee.exact is not None:
+        found.exact[i] = guarantee.exact
+
+
+def _near_minimum(prefixes: _Prefixes, k: int, task: Task) -> tuple[int, float]:
+    """Choose between k, which surely suffices, and smaller sizes that may.
+
+    Strictly (no slack): the set of size k is a minimum for every level in
+    ``(v_{k-1}, v_k]``, which is not empty (strictness lemma), so for one in
+    ``[delta, delta + epsilon]`` with epsilon just above ``upper_{k-1} - delta``.
+    With slack: the smallest size that is not surely too small is no larger than the minimum,
+    and is taken if its guarantee is proved to be within the slack.
+    """
+    if task.slack is not None:
+        small = k
+        while small > 0 and prefixes.reaches(small - 1) is None:
+            small -= 1
+        short = task.delta - Fraction(prefixes.narrowed(small).lower)
+        if short <= task.slack:
+            return small, float_above(max(short, Fraction(0)))
+    above = Fraction(prefixes.enclosure(k - 1).upper) - task.delta
+    return k, math.nextafter(float_above(above), 2.0)

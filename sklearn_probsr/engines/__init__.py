@@ -1,0 +1,81 @@
+"""Engines: probabilities with a proof, and the cascade that runs them until decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+from sklearn_probsr._deficits import SubsetSum
+from sklearn_probsr._enclosure import Enclosure
+from sklearn_probsr._exact import float_above, float_below
+from sklearn_probsr.engines._closed_form import closed_form
+from sklearn_probsr.engines._enumeration import (
+    enumeration,
+    enumeration_cost,
+    enumeration_exact,
+    enumeration_exact_cost,
+)
+from sklearn_probsr.engines._fourier import fourier, fourier_cost
+from sklearn_probsr.engines._lattice import (
+    lattice,
+    lattice_cost,
+    lattice_exact,
+    lattice_exact_cost,
+)
+
+__all__ = ["enclose", "intersect"]
+
+# An engine that would take longer than this is not asked.
+_PATIENCE_SECONDS = 1.0
+# The efforts of the Fourier engine: it gives up at each degree to let a cheaper engine try.
+_DEGREES = (2**14, 2**17, 2**20)
+
+
+def intersect(first: Enclosure, second: Enclosure) -> Enclosure:
+    """Return what two proved enclosures of one probability say together."""
+    for known in (first, second):
+        if known.exact is not None:
+            return known
+    return Enclosure(max(first.lower, second.lower), min(first.upper, second.upper))
+
+
+def enclose(question: SubsetSum, delta: Fraction | None, tol: float) -> Enclosure:
+    """Enclose the probability of a question, cheapest engine first.
+
+    Parameters
+    ----------
+    question : SubsetSum
+    delta : Fraction or None
+        The level that the enclosure should leave to one side. None: only ``tol`` counts.
+    tol : float
+        Where the level stays inside or there is none: the width that is narrow enough.
+    """
+    best = closed_form(question)
+    # Nothing is below 0 or above 1: with these for a level, only the width ends the search.
+    low, high = (0.0, 2.0) if delta is None else (float_below(delta), float_above(delta))
+    width = tol if delta is None else 0.0
+    for cost, engine in _engines(question, low, high, width):
+        decided = (best >= delta).decided if delta is not None else best.width <= tol
+        if best.exact is not None or decided or cost > _PATIENCE_SECONDS:
+            break
+        best = intersect(best, engine())
+    return best
+
+
+def _engines(
+    question: SubsetSum, low: float, high: float, width: float
+) -> list[tuple[float, Callable[[], Enclosure]]]:
+    """List the engines with about how many seconds each takes, cheapest first."""
+    exact = [
+        (enumeration_cost(question), enumeration),
+        (lattice_cost(question), lattice),
+        (enumeration_exact_cost(question), enumeration_exact),
+        (lattice_exact_cost(question), lattice_exact),
+    ]
+    listed = [(cost, partial(engine, question)) for cost, engine in exact]
+    listed += [
+        (fourier_cost(question, degree), partial(fourier, question, low, high, width, degree))
+        for degree in _DEGREES
+    ]
+    return sorted(listed, key=lambda pair: pair[0])

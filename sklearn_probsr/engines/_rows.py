@@ -1,0 +1,55 @@
+"""What a compiled loop over rows reads and writes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines._jit import kernel
+
+__all__ = ["Answers", "Candidates", "helps", "next_member"]
+
+
+class Candidates(NamedTuple):
+    """The features with a weight by decreasing magnitude: the ranks of a model."""
+
+    features: NDArray[np.intp]
+    magnitudes: NDArray[Any]
+    upward: NDArray[np.bool_]
+    fixable: NDArray[np.bool_]
+
+
+class Answers(NamedTuple):
+    """One entry a row; ``size`` is -1, and ``mask`` empty, where the row is not decided."""
+
+    mask: NDArray[np.bool_]
+    size: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def take(self, rows: NDArray[np.intp]) -> Answers:
+        """Return a copy of some rows."""
+        return Answers(self.mask[rows], self.size[rows], self.lower[rows], self.upper[rows])
+
+    def put(self, rows: NDArray[np.intp], answers: Answers) -> None:
+        """Write some rows."""
+        for column, values in zip(self, answers, strict=True):
+            column[rows] = values
+
+
+@kernel
+def helps(row: NDArray[np.bool_], positive: bool, ranks: Candidates, j: int) -> bool:
+    """Tell whether the feature of rank j has a positive score."""
+    agrees: bool = row[ranks.features[j]] == ranks.upward[j]
+    return agrees == positive
+
+
+@kernel
+def next_member(row: NDArray[np.bool_], positive: bool, ranks: Candidates, start: int) -> int:
+    """Return the next rank whose feature may be fixed and has a positive score, or the end."""
+    j = start
+    while j < len(ranks.features) and not (ranks.fixable[j] and helps(row, positive, ranks, j)):
+        j += 1
+    return j

@@ -1,0 +1,96 @@
+"""The truth, slowly: exact rationals and brute force, with no code of the package.
+
+A case is weights, threshold, strictness and an instance; floats are taken as the exact rationals
+that they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, product
+
+
+@dataclass(frozen=True)
+class Case:
+    """A linear model and an instance."""
+
+    weights: tuple[float, ...]
+    threshold: float
+    strict: bool
+    x: tuple[int, ...]
+
+    @property
+    def d(self) -> int:
+        return len(self.weights)
+
+    def says_one(self, z: Sequence[int]) -> bool:
+        """Classify exactly."""
+        total = sum((Fraction(w) for w, value in zip(self.weights, z, strict=True) if value), 0)
+        threshold = Fraction(self.threshold)
+        return total > threshold if self.strict else total >= threshold
+
+    @property
+    def label(self) -> bool:
+        return self.says_one(self.x)
+
+    def guarantee(self, features: Iterable[int]) -> Fraction:
+        """Return Pr[class kept] over uniform completions: the distribution of the sum, exactly."""
+        fixed = set(features)
+        sums = Counter({sum((Fraction(self.weights[i]) for i in fixed if self.x[i]), 0): 1})
+        for i in range(self.d):
+            if i not in fixed:
+                grown = Counter(sums)
+                for total, count in sums.items():
+                    grown[total + Fraction(self.weights[i])] += count
+                sums = grown
+        threshold = Fraction(self.threshold)
+        kept = sum(
+            count
+            for total, count in sums.items()
+            if (total > threshold if self.strict else total >= threshold) == self.label
+        )
+        return Fraction(kept, 2 ** (self.d - len(fixed)))
+
+    def best(self, size: int, include: Iterable[int] = (), exclude: Iterable[int] = ()) -> Fraction:
+        """Return the best guarantee of any set of that size: all of them are tried."""
+        forced, barred = set(include), set(exclude)
+        others = [i for i in range(self.d) if i not in forced and i not in barred]
+        chosen = combinations(others, size - len(forced)) if size >= len(forced) else ()
+        return max((self.guarantee(forced | set(s)) for s in chosen), default=Fraction(-1))
+
+    def minimum_size(
+        self, delta: Fraction, include: Iterable[int] = (), exclude: Iterable[int] = ()
+    ) -> int | None:
+        """Return the size of a smallest set that reaches delta; None if none does."""
+        forced = set(include)
+        for size in range(len(forced), self.d + 1):
+            if self.best(size, forced, exclude) >= delta:
+                return size
+        return None
+
+
+def brute_force_guarantee(case: Case, features: Iterable[int]) -> Fraction:
+    """Return the guarantee by classifying every completion: the oracle of the oracle."""
+    fixed = set(features)
+    free = [i for i in range(case.d) if i not in fixed]
+    kept = 0
+    for values in product((0, 1), repeat=len(free)):
+        z = list(case.x)
+        for i, value in zip(free, values, strict=True):
+            z[i] = value
+        kept += case.says_one(z) == case.label
+    return Fraction(kept, 2 ** len(free))
+
+
+def subset_count(values: Sequence[int], capacity: int) -> int:
+    """Count the subsets of integers whose sum is at most the capacity, by dynamic programming."""
+    counts = Counter({0: 1})
+    for v in values:
+        grown = Counter(counts)
+        for total, count in counts.items():
+            grown[total + v] += count
+        counts = grown
+    return sum(count for total, count in counts.items() if total <= capacity)

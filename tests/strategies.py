@@ -1,0 +1,51 @@
+"""Hypothesis strategies: every generated case of the tests comes from here."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import hypothesis.strategies as st
+import numpy as np
+from hypothesis.strategies import SearchStrategy
+
+from sklearn_probsr import LinearModel
+from tests.oracle import Case
+
+INTEGERS = st.integers(-6, 6).map(float)
+# Decimals that are not what they print: 0.1 + 0.2 is not 0.3.
+DECIMALS = st.sampled_from([0.1, 0.2, 0.3, 0.6, 0.7, -0.1, -0.2, -0.3, -0.7, 1.1, 0.0])
+EXTREMES = st.sampled_from(
+    [1e300, -1e300, 1e-300, -1e-300, 1.0, -1.0, 1.0 + 2**-52, 5e-324, 1e16, -1e16, 0.0, 1e308]
+)
+REALS = st.floats(-4, 4, allow_nan=False, allow_subnormal=False)
+KINDS = {"integers": INTEGERS, "decimals": DECIMALS, "extremes": EXTREMES, "reals": REALS}
+
+
+@st.composite
+def cases(draw: st.DrawFn, largest: int = 9) -> Case:
+    """Draw a model of one kind of weights, with repeated ones, and an instance, often on a tie."""
+    kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
+    d = draw(st.integers(1, largest))
+    pool = draw(st.lists(kind, min_size=1, max_size=d))
+    weights = draw(st.lists(st.sampled_from(pool), min_size=d, max_size=d))
+    x = draw(st.lists(st.integers(0, 1), min_size=d, max_size=d))
+    z = draw(st.lists(st.integers(0, 1), min_size=d, max_size=d))
+    with np.errstate(over="ignore"):
+        on_a_vertex = float(np.dot(weights, z))
+    candidates = [st.just(t) for t in (on_a_vertex,) if np.isfinite(t)]
+    threshold = draw(st.one_of(*candidates, kind, st.just(0.5)))
+    return Case(tuple(weights), threshold, draw(st.booleans()), tuple(x))
+
+
+def models(case: Case) -> LinearModel:
+    """Return the package's model of a case."""
+    return LinearModel(case.weights, case.threshold, strict=case.strict)
+
+
+def levels() -> SearchStrategy[float | Fraction]:
+    """Draw a delta: round decimals, powers of two (which guarantees hit exactly), the ends."""
+    return st.one_of(
+        st.sampled_from([0.0, 0.5, 0.75, 0.875, 0.9, 0.95, 0.99, 1.0]),
+        st.integers(0, 64).map(lambda n: n / 64),
+        st.floats(0, 1),
+    )

@@ -1,0 +1,365 @@
+"""What the project promises about itself: imports, public names, docstrings, README, files."""
+
+import ast
+import contextlib
+import dataclasses
+import graphlib
+import inspect
+import io
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import sklearn_probsr
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "sklearn_probsr"
+
+# Data flows down this list, imports point only up it. A package counts as one entry.
+CORE = (
+    "exceptions",
+    "_exact",
+    "_enclosure",
+    "_model",
+    "_distributions",
+    "_deficits",
+    "engines",
+    "_paper",
+    "_search",
+    "_reason",
+    "_api",
+)
+SHELLS: tuple[str, ...] = ()
+FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}
+
+TOP_LEVEL = {
+    "CHANGELOG.md",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "docs",
+    "examples",
+    "pyproject.toml",
+    "sklearn_probsr",
+    "tests",
+}
+
+needs_sources = pytest.mark.skipif(
+    not PACKAGE.is_dir(), reason="the sources are not beside the tests"
+)
+
+
+# --- Imports ---------------------------------------------------------------------------------
+
+
+@pytest.mark.smoke
+def test_import_is_light():
+    """Importing the package loads none of the libraries that take seconds."""
+    code = "import sys, sklearn_probsr; print(*sorted(sys.modules))"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(run.stdout.split())
+    assert "sklearn_probsr" in loaded
+    assert loaded & FOREIGN_TO_CORE == set()
+
+
+def module_names() -> dict[str, Path]:
+    """Map every module, dotted and relative to the package, to its file; "" is the root."""
+    names = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return names
+
+
+def imports(name: str, modules: dict[str, Path]) -> tuple[set[str], set[str]]:
+    """Return the modules of the package that a module imports, anywhere in it, and the others."""
+    own, foreign = set(), set()
+    here = ["sklearn_probsr", *filter(None, name.split("."))]
+    package = here if modules[name].name == "__init__.py" else here[:-1]
+    for node in ast.walk(ast.parse(modules[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*start, *filter(None, [node.module])])
+            targets = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            top, _, inside = target.partition(".")
+            if top != "sklearn_probsr":
+                foreign.add(top)
+            else:  # `a.b.name` is the module a.b.name if there is one, else a name in a.b
+                own.add(inside if inside in modules else inside.rpartition(".")[0])
+    return own, foreign
+
+
+@needs_sources
+def test_every_module_is_in_the_layout():
+    """Each module of the package is listed as core or shell, and each listed one exists."""
+    found = {name.split(".")[0] for name in module_names()} - {""}
+    assert found == {*CORE, *SHELLS}
+
+
+@needs_sources
+def test_core_imports_point_up():
+    """A core module imports only core modules listed before it, and no shell's library."""
+    modules = module_names()
+    graph = {}
+    for name in modules:
+        top = name.split(".")[0]
+        if top not in CORE:
+            continue
+        own, foreign = imports(name, modules)
+        assert not foreign & FOREIGN_TO_CORE, f"{name} imports {foreign & FOREIGN_TO_CORE}"
+        earlier = {*CORE[: CORE.index(top)]}
+        inside = {other for other in own if other.split(".")[0] == top}
+        wrong = {other for other in own - inside if other.split(".")[0] not in earlier}
+        assert not wrong, f"{name} imports {wrong}, which are not above it"
+        graph[name] = inside
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+# --- Public names and docstrings -------------------------------------------------------------
+
+
+def section(doc: str, title: str) -> list[str]:
+    """Return the lines of a numpydoc section, or an empty list."""
+    pattern = rf"^{title}\n-+\n(.*?)(?=^\S[^\n]*\n-+$|\Z)"
+    match = re.search(pattern, doc, re.DOTALL | re.MULTILINE)
+    return match[1].splitlines() if match else []
+
+
+def documented_parameters(doc: str, *titles: str) -> dict[str, str]:
+    """Map each documented parameter to its type line ("float, default=0.95")."""
+    parameters = {}
+    for line in (line for title in titles for line in section(doc, title)):
+        if line and not line[0].isspace():
+            names, _, kind = line.partition(" : ")
+            parameters |= {name.strip().lstrip("*"): kind for name in names.split(",")}
+    return parameters
+
+
+def parameter_problems(label: str, obj: object, *titles: str) -> list[str]:
+    """Compare the documented parameters and defaults with the signature."""
+    documented = documented_parameters(inspect.getdoc(obj) or "", *titles)
+    signature = {
+        name: parameter.default
+        for name, parameter in inspect.signature(obj).parameters.items()
+        if name != "self" and not name.startswith("_")
+    }
+    problems = [f"{label}: {name} is not documented" for name in signature.keys() - documented]
+    if "Attributes" not in titles:
+        problems += [f"{label}: {name} is no parameter" for name in documented.keys() - signature]
+    for name in signature.keys() & documented.keys():
+        default = signature[name]
+        written = re.search(r"\bdefault(?:\s*[=:]\s*|\s+)(.+)$", documented[name])
+        if written is None:
+            if default is not None and default is not inspect.Parameter.empty:
+                problems.append(f"{label}: write {name}'s default as default={default!r}")
+        elif repr(default) == "<factory>":  # a dataclass field: the value is not in the signature
+            continue
+        elif not same_default(written[1], default):
+            problems.append(f"{label}: {name} says default {written[1]}, signature {default!r}")
+    return problems
+
+
+def same_default(text: str, default: object) -> bool:
+    """Whether a default as written in a docstring is the one in the signature."""
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text == repr(default)
+    return type(value) is type(default) and value == default
+
+
+def returns_nothing(function: object) -> bool:
+    return inspect.signature(function).return_annotation in (None, "None")
+
+
+def docstring_problems(name: str, obj: object) -> list[str]:
+    """Check a public object; a class's methods may have a one-line docstring."""
+    doc = inspect.getdoc(obj) or ""
+    if inspect.isfunction(obj):
+        problems = parameter_problems(name, obj, "Parameters")
+        if not (returns_nothing(obj) or section(doc, "Returns") or section(doc, "Yields")):
+            problems.append(f"{name}: no Returns section")
+        return problems
+    if not inspect.isclass(obj) or issubclass(obj, BaseException):
+        return []
+    problems = parameter_problems(name, obj, "Parameters", "Attributes")
+    for method_name, method in vars(obj).items():
+        function = getattr(method, "__func__", method)  # a class method wraps its function
+        if method_name.startswith("_") or not inspect.isfunction(function):
+            continue
+        if section(inspect.getdoc(function) or "", "Parameters"):
+            bound = getattr(obj, method_name) if function is not method else function
+            problems += parameter_problems(f"{name}.{method_name}", bound, "Parameters")
+    return problems
+
+
+@pytest.mark.smoke
+def test_public_names_resolve():
+    """`__all__` is sorted, and each name in it exists and has a docstring of its own."""
+    public = list(sklearn_probsr.__all__)
+    assert public == sorted(set(public))
+    for name in public:
+        doc = getattr(sklearn_probsr, name).__doc__
+        # A dataclass without a docstring gets its signature for one.
+        assert doc, f"{name} has no docstring"
+        assert not doc.startswith(f"{name}("), f"{name} has no docstring"
+
+
+def test_docstrings_agree_with_signatures():
+    """Public functions document parameters and returns, with the defaults they really have."""
+    problems = []
+    for name in sklearn_probsr.__all__:
+        problems += docstring_problems(name, getattr(sklearn_probsr, name))
+    assert not problems, "\n".join(sorted(problems))
+
+
+def test_docstring_check_finds_problems():
+    """The check above sees a wrong default, a missing one, a lost parameter, and no Returns."""
+
+    def wrong(a, b=0.95, c="x", *, d=1, e=None):
+        """Do something.
+
+        Parameters
+        ----------
+        a : int
+            First.
+        b : float, default=0.9
+            Second.
+        c : str
+            Third.
+        d, f : int, default 1
+            Fourth.
+
+        Examples
+        --------
+        None.
+        """
+
+    @dataclasses.dataclass
+    class Right:
+        """A value.
+
+        Parameters
+        ----------
+        a : float, default=0.5
+            First.
+
+        Attributes
+        ----------
+        b : list, default=[]
+            Second.
+        """
+
+        a: float = 0.5
+        b: list = dataclasses.field(default_factory=list)
+
+    assert sorted(docstring_problems("wrong", wrong)) == [
+        "wrong: b says default 0.9, signature 0.95",
+        "wrong: e is not documented",
+        "wrong: f is no parameter",
+        "wrong: no Returns section",
+        "wrong: write c's default as default='x'",
+    ]
+    assert docstring_problems("Right", Right) == []
+
+
+# --- README and files ------------------------------------------------------------------------
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@needs_sources
+def test_readme_agrees_with_pyproject():
+    """Versions in the README, of this package, Python and dependencies, are pyproject's."""
+    readme, project = read("README.md"), tomllib.loads(read("pyproject.toml"))["project"]
+    pythons = re.findall(r":: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
+    assert project["requires-python"] == f">={pythons[0]}"
+
+    own = re.findall(r"(?:sklearn[-_]probsr|\b[Vv]ersion)\s*=*\s*v?(\d+\.\d+[\w.]*\w)", readme)
+    assert set(own) <= {project["version"]}
+    mentioned = re.findall(r"\bPython\s*(?:>=\s*)?(3\.\d+)", readme)
+    assert mentioned, "the README does not say which Python it needs"
+    assert mentioned[0] == pythons[0]
+    assert set(mentioned) <= set(pythons)
+    for dependency in project["dependencies"]:
+        name, _, bound = dependency.partition(">=")
+        stated = re.findall(rf"\b{re.escape(name)}\s*>=\s*(\d[\d.]*\d)", readme)
+        assert set(stated) <= {bound}, name
+
+
+def code_blocks(text: str) -> list[tuple[int, str, str | None]]:
+    """Return (line, code, expected output or None) of each Python block of a Markdown text."""
+    fence = r"^```{}\n(.*?)^```$"
+    pattern = fence.format("python") + r"(?:\s*" + fence.format("(?:text|output)") + ")?"
+    found = re.finditer(pattern, text, re.DOTALL | re.MULTILINE)
+    return [(text.count("\n", 0, match.start(1)), match[1], match[2]) for match in found]
+
+
+@needs_sources
+def test_readme_code_runs(tmp_path, monkeypatch):
+    """Each Python block of the README runs by itself and prints the block that follows it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    blocks = code_blocks(read("README.md"))
+    assert blocks, "the README has no Python block"
+    for line, code, expected in blocks:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * line + code, "README.md", "exec"), {"__name__": "readme"})
+        if expected is not None:
+            assert printed.getvalue() == expected, f"README.md, line {line + 1}"
+
+
+def test_code_blocks_are_found():
+    """A text block counts as output only directly after a Python block."""
+    first = "# T\n```python\n1\n```\n\n```text\na\n```\n"
+    second = "```python\n2\n```\nb\n```text\nc\n```\n"
+    assert code_blocks(first + second) == [(2, "1\n", "a\n"), (9, "2\n", None)]
+
+
+def tracked_files() -> list[Path]:
+    """Return the files that git tracks, or skip the test."""
+    try:
+        run = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    names = [name for name in run.stdout.split("\0") if name]
+    if not names:
+        pytest.skip("git tracks nothing here")
+    return [Path(name) for name in names]
+
+
+@needs_sources
+def test_files_are_free_of_leftovers():
+    """No tracked text file names somebody's home directory or leaves work for later."""
+    leftover = re.compile(rb"(?<![\w.~}-])/(?:root|work|home)\b|\b(?:TO[D]O|FIX[M]E)\b")
+    problems = []
+    for name in tracked_files():
+        path = ROOT / name
+        content = path.read_bytes() if path.is_file() else b""
+        if b"\0" not in content:  # git's own test for a binary file
+            lines = enumerate(content.splitlines(), start=1)
+            problems += [f"{name}:{number}" for number, line in lines if leftover.search(line)]
+    assert not problems, "\n".join(problems)
+
+
+@needs_sources
+def test_top_level_is_as_agreed():
+    """The repository's top level holds the agreed entries and dotfiles, nothing else."""
+    top = {name.parts[0] for name in tracked_files()}
+    assert {entry for entry in top if not entry.startswith(".")} <= TOP_LEVEL
