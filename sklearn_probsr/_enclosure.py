@@ -103,11 +103,11 @@ class Enclosure:
     def proved(cls, lower: float, upper: float) -> Enclosure:
         """Return a proved enclosure from float bounds, one ulp outward and inside [0, 1].
 
-        The ulp makes both readings of a float enclose, the binary one and the decimal one.
+        The ulp makes both readings of a float enclose, the binary one and the decimal one, and
+        keeps a bound that was rounded to 1 from claiming certainty.
         """
-        below = math.nextafter(lower, -1.0) if lower < 1 else lower
-        above = math.nextafter(upper, 2.0) if upper > 0 else upper
-        return cls(min(max(below, 0.0), 1.0), max(min(above, 1.0), 0.0))
+        below, above = math.nextafter(lower, -1.0), math.nextafter(upper, 2.0)
+        return cls(max(below, 0.0), min(above, 1.0))
 
     @property
     def width(self) -> float:

@@ -230,7 +230,7 @@ class _Prefixes:
     def narrowed(self, k: int) -> Enclosure:
         """Enclose the guarantee of the first k narrowly, for the eyes of a reader."""
         known = self.enclosure(k)
-        if known.exact is None and known.width > _TOL:
+        if known.exact is None:
             question = self.instance.subset_sum(self.features(k))
             known = intersect(known, enclose(question, None, _TOL))
         return known

@@ -10,7 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, product
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -36,23 +39,29 @@ class Case:
     def label(self) -> bool:
         return self.says_one(self.x)
 
-    def guarantee(self, features: Iterable[int]) -> Fraction:
-        """Return Pr[class kept] over uniform completions: the distribution of the sum, exactly."""
-        fixed = set(features)
-        sums = Counter({sum((Fraction(self.weights[i]) for i in fixed if self.x[i]), 0): 1})
-        for i in range(self.d):
-            if i not in fixed:
-                grown = Counter(sums)
-                for total, count in sums.items():
-                    grown[total + Fraction(self.weights[i])] += count
-                sums = grown
+    @cached_property
+    def _kept(self) -> np.ndarray:
+        """Count, for each set of free features (as bits), the completions that keep the class.
+
+        A completion is the set of features in which it differs from x; those of a free set are
+        its subsets, so one sum over subsets counts them all.
+        """
+        weights = [Fraction(w) for w in self.weights]
+        sums = [sum((w for w, value in zip(weights, self.x, strict=True) if value), Fraction(0))]
+        for w, value in zip(weights, self.x, strict=True):
+            sums += [total - w if value else total + w for total in sums]
         threshold = Fraction(self.threshold)
-        kept = sum(
-            count
-            for total, count in sums.items()
-            if (total > threshold if self.strict else total >= threshold) == self.label
-        )
-        return Fraction(kept, 2 ** (self.d - len(fixed)))
+        above = [total > threshold if self.strict else total >= threshold for total in sums]
+        counts = np.array([side == above[0] for side in above], dtype=np.int64)
+        for i in range(self.d):
+            pairs = counts.reshape(-1, 2, 2**i)
+            pairs[:, 1] += pairs[:, 0]
+        return counts
+
+    def guarantee(self, features: Iterable[int]) -> Fraction:
+        """Return Pr[class kept] over uniform completions."""
+        free = [i for i in range(self.d) if i not in set(features)]
+        return Fraction(int(self._kept[sum(1 << i for i in free)]), 2 ** len(free))
 
     def best(self, size: int, include: Iterable[int] = (), exclude: Iterable[int] = ()) -> Fraction:
         """Return the best guarantee of any set of that size: all of them are tried."""

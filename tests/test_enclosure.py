@@ -51,12 +51,13 @@ def test_an_exact_value_decides_ties_that_floats_blur():
 
 
 def test_proved_bounds_go_outward_and_stay_probabilities():
-    """A computed bound is widened by an ulp; 0 and 1 stay where they are."""
+    """A computed bound is widened by an ulp; one that was rounded to 1 claims no certainty."""
     e = Enclosure.proved(0.25, 0.75)
-    assert e.lower < 0.25 < 0.75 < e.upper
+    assert e.lower < 0.25
+    assert e.upper > 0.75
     assert Enclosure.proved(-0.1, 1.2) == Enclosure(0.0, 1.0)
-    assert Enclosure.proved(1.0, 1.0) == Enclosure(1.0, 1.0)
-    assert Enclosure.proved(0.0, 0.0) == Enclosure(0.0, 0.0)
+    assert Enclosure.proved(1.0, 1.0) == Enclosure(1 - 2**-53, 1.0)
+    assert Enclosure.proved(0.0, 0.0) == Enclosure(0.0, 5e-324)
 
 
 def test_an_estimate_says_so_in_its_verdicts():
@@ -71,7 +72,9 @@ def test_printing_rounds_outward():
     assert str(Enclosure(0.98, 1.0)) == "[0.98, 1]"
 
 
-@pytest.mark.parametrize(("lower", "upper"), [(-0.1, 0.5), (0.6, 0.5), (0.5, 1.1), (float("nan"), 1)])
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(-0.1, 0.5), (0.6, 0.5), (0.5, 1.1), (float("nan"), 1)]
+)
 def test_no_enclosure_of_what_is_no_probability(lower: float, upper: float):
     """Bounds out of order or out of [0, 1] are refused."""
     message = (

@@ -26,6 +26,8 @@ from sklearn_probsr.engines._lattice import (
 
 __all__ = ["enclose", "intersect"]
 
+# Without a level to decide, an answer may as well be exact if that takes less than this.
+_CHEAP_SECONDS = 1e-3
 # An engine that would take longer than this is not asked.
 _PATIENCE_SECONDS = 1.0
 # The efforts of the Fourier engine: it gives up at each degree to let a cheaper engine try.
@@ -56,8 +58,11 @@ def enclose(question: SubsetSum, delta: Fraction | None, tol: float) -> Enclosur
     low, high = (0.0, 2.0) if delta is None else (float_below(delta), float_above(delta))
     width = tol if delta is None else 0.0
     for cost, engine in _engines(question, low, high, width):
-        decided = (best >= delta).decided if delta is not None else best.width <= tol
-        if best.exact is not None or decided or cost > _PATIENCE_SECONDS:
+        if delta is not None:
+            enough = (best >= delta).decided
+        else:
+            enough = best.width <= tol and cost > _CHEAP_SECONDS
+        if best.exact is not None or enough or cost > _PATIENCE_SECONDS:
             break
         best = intersect(best, engine())
     return best

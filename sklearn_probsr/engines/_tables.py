@@ -119,11 +119,12 @@ def _ladder(deepest: int) -> list[int]:
 def _levels(variance: NDArray[np.float64], deepest: int) -> list[int]:
     """Return the ranks at which the variance left has dropped 16-fold since the last one.
 
-    One heavy weight makes a long period; rows that fix it deserve a short one.
+    One heavy weight makes a long period; rows that fix it deserve a short one. Below 1e-20 of
+    the whole a period would be as short as the rounding of a threshold.
     """
     ranks = [0]
     for rank in range(1, max(deepest // 2, 1)):
-        if variance[rank] < variance[ranks[-1]] / 16:
+        if 1e-20 * variance[0] < variance[rank] < variance[ranks[-1]] / 16:
             ranks.append(rank)
     return ranks
 

@@ -1,0 +1,1 @@
+"""Benchmarks: speed and memory against stated targets. Run `python -m tests.benchmarks`."""
