@@ -19,7 +19,7 @@ __all__ = ["SufficientReason", "SufficientReasons"]
 _CLAIMS = {
     "minimum": "no smaller set of features does",
     "near-minimum": "no smaller set does for some delta within {epsilon:.2g} of {delta:g}",
-    "best-of-size": "the best set of at most {size}, delta = {delta:g} is not proved",
+    "best-of-size": "the best set of at most {size}, but delta = {delta:g} is not reached",
 }
 
 
@@ -108,6 +108,13 @@ class SufficientReasons:
         Of every enclosure; 1.0 for a proof.
     distribution : object
     method : str
+    model : LinearModel
+    rows : ndarray of bool, shape (n, d)
+        The instances explained.
+    forced : tuple of int
+        The features that every reason had to have.
+    exact : dict of int to Fraction
+        The guarantees that are known as fractions, by row.
     """
 
     model: LinearModel = field(repr=False)

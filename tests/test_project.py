@@ -28,8 +28,10 @@ CORE = (
     "_distributions",
     "_deficits",
     "engines",
-    "_paper",
     "_search",
+    "_paper",
+    "_sampling",
+    "_curve",
     "_reason",
     "_api",
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib import import_module
 
 from tests.benchmarks.report import Style, missed
 
-SUITES = ("batch", "paper", "scaling", "cold-start")
+BENCHMARKS = ("batch", "paper", "scaling", "cold-start")
 SINGLE_THREAD = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
@@ -20,19 +21,19 @@ SINGLE_THREAD = (
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=SUITES, help="run one benchmark")
+    parser.add_argument("--only", choices=BENCHMARKS, help="run one benchmark")
     parser.add_argument("--markdown", action="store_true", help="print the page docs/benchmarks.md")
     options = parser.parse_args(arguments)
 
-    # The libraries read this when they are first imported, so it comes before the suites.
+    # The libraries read this when they are first imported, which the benchmarks do.
     os.environ.update(dict.fromkeys(SINGLE_THREAD, "1"))
-    from tests.benchmarks import suites
 
     style = Style(markdown=options.markdown)
     print(style.header(), flush=True)
     tables = []
-    for name in SUITES if options.only is None else (options.only,):
-        for table in getattr(suites, name.replace("-", "_"))():
+    for name in BENCHMARKS if options.only is None else (options.only,):
+        benchmark = import_module(f"tests.benchmarks.{name.replace('-', '_')}")
+        for table in benchmark.tables():
             print(style.render(table), flush=True)
             tables.append(table)
     print(style.footer(tables))

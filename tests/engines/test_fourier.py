@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -96,7 +97,6 @@ def test_prefixes_agree_with_single_questions(largest: int):
 
 def test_sines_and_cosines_to_the_claimed_error():
     """The branchless polynomials are within 2e-15 of the truth (exact arguments in turns)."""
-    mpmath = pytest.importorskip("mpmath", reason="the reference for sines in high precision")
     rng = np.random.default_rng(0)
     turns = np.concatenate(
         [rng.uniform(-1, 1, 300), rng.uniform(-(2**17), 2**17, 300), [0.25, 0.5]]
