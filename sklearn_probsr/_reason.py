@@ -129,8 +129,8 @@ class SufficientReasons:
     confidence: float
     distribution: Any
     method: str
-    forced: tuple[int, ...] = ()
-    exact: dict[int, Fraction] = field(default_factory=dict, repr=False)
+    forced: tuple[int, ...] = field(repr=False)
+    exact: dict[int, Fraction] = field(repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.mask, self.lower, self.upper, self.minimality, self.epsilon):
