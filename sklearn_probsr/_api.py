@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -10,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklearn_probsr._arguments import check_model, check_task, check_tol, generator, open_unit
 from sklearn_probsr._curve import GuaranteeCurve, curve
 from sklearn_probsr._deficits import Instance
 from sklearn_probsr._distributions import check_distribution
 from sklearn_probsr._enclosure import Enclosure
-from sklearn_probsr._exact import decimal_fraction
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._reason import SufficientReason, SufficientReasons
 from sklearn_probsr._sampling import search_as_published, search_by_samples
@@ -61,11 +60,11 @@ def guarantee(
     >>> print(guarantee(model, [1, 0, 0, 1, 1], features=[0, 2]))
     0.875
     """
-    _check_model(model)
+    check_model(model)
     check_distribution(distribution)
     instance = Instance(model, model.check_row(x))
     fixed = model.check_features(features, "features")
-    return enclose(instance.subset_sum(fixed), None, _check_tol(tol))
+    return enclose(instance.subset_sum(fixed), None, check_tol(tol))
 
 
 def guarantee_curve(
@@ -94,10 +93,10 @@ def guarantee_curve(
     >>> guarantee_curve(model, [1, 0, 0, 1, 1]).lower
     array([0.25 , 0.5  , 0.875, 1.   , 1.   , 1.   ])
     """
-    _check_model(model)
+    check_model(model)
     chosen = check_distribution(distribution)
     instance = Instance(model, model.check_row(x))
-    lower, upper = curve(instance, _check_tol(tol))
+    lower, upper = curve(instance, check_tol(tol))
     return GuaranteeCurve(instance.order, lower, upper, chosen)
 
 
@@ -161,9 +160,9 @@ def sufficient_reason(
     ((0, 2), 'minimum')
     >>> print(reason)
     Class 1 is kept with probability at least 0.875 over uniform completions, given x0 = 1 and \
-x2 = 0 (2 of 5 features; no smaller set of features does).
+x2 = 0 (2 of 5 features; no smaller set reaches 0.875).
     """
-    _check_model(model)
+    check_model(model)
     return sufficient_reasons(
         model,
         model.check_row(x)[None, :],
@@ -245,12 +244,12 @@ def sufficient_reasons(
     >>> reasons[1].features
     (0,)
     """
-    _check_model(model)
+    check_model(model)
     rows = model.check_rows(X)
     chosen = check_distribution(distribution)
-    task = _task(model, delta, include, exclude, max_size)
-    slack = _open_unit(epsilon, "epsilon")
-    risk = _open_unit(gamma, "gamma")
+    task = check_task(model, delta, include, exclude, max_size)
+    slack = open_unit(epsilon, "epsilon")
+    risk = open_unit(gamma, "gamma")
     confidence = 1.0
     samples: Any = 0
     if method == "certified":
@@ -259,7 +258,7 @@ def sufficient_reasons(
         slack = Fraction("0.01") if slack is None else slack
         failure = 1e-6 if risk is None else float(risk)
         found, samples = search_by_samples(
-            model, rows, task, slack, failure, _generator(random_state)
+            model, rows, task, slack, failure, generator(random_state)
         )
         confidence = max(1 - failure * (1 if task.max_size is None else 2), 0.0)
     elif method == "paper":
@@ -271,7 +270,7 @@ def sufficient_reasons(
         slack = Fraction("0.1") if slack is None else slack
         failure = 0.1 if risk is None else float(risk)
         found, samples = search_as_published(
-            model, rows, task, slack, failure, _generator(random_state)
+            model, rows, task, slack, failure, generator(random_state)
         )
         confidence = max(1 - 3 * failure, 0.0)
     else:
@@ -292,80 +291,3 @@ def sufficient_reasons(
         forced=task.include,
         exact=found.exact,
     )
-
-
-def _check_model(model: Any) -> None:
-    if not isinstance(model, LinearModel):
-        raise InvalidInputError(
-            f"model must be a LinearModel, got {type(model).__name__}. "
-            "Write LinearModel(weights, threshold)."
-        )
-
-
-def _check_tol(tol: float) -> float:
-    try:
-        value = float(tol)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not value >= 0:
-        raise InvalidInputError(f"tol must be a number >= 0, got {tol!r}.")
-    return value
-
-
-def _number(value: Any) -> Fraction | None:
-    """Return the decimal that a number prints as; None for what is no finite number."""
-    if isinstance(value, bool | str | bytes):
-        return None
-    try:
-        return decimal_fraction(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-def _open_unit(value: Any, name: str) -> Fraction | None:
-    if value is None:
-        return None
-    number = _number(value)
-    if number is None or not 0 < number < 1:
-        raise InvalidInputError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
-    return number
-
-
-def _task(
-    model: LinearModel,
-    delta: float,
-    include: Iterable[int | str],
-    exclude: Iterable[int | str],
-    max_size: int | None,
-) -> Task:
-    level = _number(delta)
-    if level is None or not 0 <= level <= 1:
-        raise InvalidInputError(f"delta must lie in [0, 1], got {delta!r}.")
-    inside = model.check_features(include, "include")
-    outside = model.check_features(exclude, "exclude")
-    both = [model.feature_names[i] for i in inside if i in outside]
-    if both:
-        raise InvalidInputError(
-            f"include and exclude must not share features, got {both[0]!r} in both."
-        )
-    if max_size is not None:
-        if isinstance(max_size, bool) or not hasattr(max_size, "__index__") or max_size < 0:
-            raise InvalidInputError(f"max_size must be a whole number >= 0, got {max_size!r}.")
-        max_size = max_size.__index__()
-        if max_size < len(inside):
-            raise InvalidInputError(
-                f"include forces {len(inside)} features in, more than max_size = {max_size}. "
-                "Raise max_size or include fewer."
-            )
-    return Task(level, inside, outside, max_size)
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"random_state must be None, an integer or a numpy Generator, got {random_state!r}."
-        ) from None

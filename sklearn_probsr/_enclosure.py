@@ -143,16 +143,16 @@ class Enclosure:
         return self._verdict(upper <= level, lower > level)
 
     def __str__(self) -> str:
-        if self.exact is not None and self.lower == self.upper:
-            return f"{self.lower:.6g}"
-        return f"[{lower_text(self.lower)}, {upper_text(self.upper)}]"
+        below, above = self._ends()
+        lower, upper = lower_text(below), upper_text(above)
+        return lower if lower == upper else f"[{lower}, {upper}]"
 
 
-def lower_text(value: float, digits: int = 6) -> str:
+def lower_text(value: Any, digits: int = 6) -> str:
     """Print a lower bound, rounded down to so many decimals."""
     return f"{math.floor(decimal_fraction(value) * 10**digits) / 10**digits:.{digits}g}"
 
 
-def upper_text(value: float, digits: int = 6) -> str:
+def upper_text(value: Any, digits: int = 6) -> str:
     """Print an upper bound, rounded up to so many decimals."""
     return f"{math.ceil(decimal_fraction(value) * 10**digits) / 10**digits:.{digits}g}"

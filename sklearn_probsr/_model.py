@@ -212,6 +212,7 @@ class LinearModel:
     def check_rows(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Return instances as booleans, or say which value is not 0 or 1."""
         array = np.asarray(X)
+        self._check_columns(getattr(X, "columns", None))
         if array.ndim != 2:
             raise InvalidInputError(
                 f"X must have two dimensions, (rows, {self.n_features} features), got an array "
@@ -222,6 +223,17 @@ class LinearModel:
                 f"X must have one column per feature, {self.n_features}, got {array.shape[1]}."
             )
         return self._binary(array, "X")
+
+    def _check_columns(self, columns: Any) -> None:
+        """Refuse a frame whose columns are this model's features in another order."""
+        if columns is None or tuple(columns) == self.feature_names:
+            return
+        if set(columns) == set(self.feature_names):
+            at = next(i for i, name in enumerate(columns) if name != self.feature_names[i])
+            raise InvalidInputError(
+                f"X has the model's features in another order: column {at} is {columns[at]!r}, the "
+                f"model has {self.feature_names[at]!r} there. Pass X[list(model.feature_names)]."
+            )
 
     def _binary(self, array: NDArray[Any], name: str) -> NDArray[np.bool_]:
         if array.dtype == np.bool_:
@@ -306,7 +318,9 @@ def _weights(weights: ArrayLike) -> NDArray[np.float64]:
     try:
         values = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInputError("weights must be a vector of numbers.") from None
+        raise InvalidInputError(
+            f"weights must be a vector of numbers, got {type(weights).__name__}."
+        ) from None
     if values.ndim != 1:
         raise InvalidInputError(
             f"weights must be a vector, got an array of shape {values.shape}. "
@@ -323,7 +337,7 @@ def _weights(weights: ArrayLike) -> NDArray[np.float64]:
 
 def _threshold(threshold: float) -> float:
     try:
-        value = float(threshold)
+        value = float(np.asarray(threshold).item())  # intercept_ is an array of one number
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(f"threshold must be a number, got {threshold!r}.") from None
     if not math.isfinite(value):

@@ -17,8 +17,8 @@ from sklearn_probsr._model import LinearModel
 __all__ = ["SufficientReason", "SufficientReasons"]
 
 _CLAIMS = {
-    "minimum": "no smaller set of features does",
-    "near-minimum": "no smaller set does for some delta within {epsilon:.2g} of {delta:g}",
+    "minimum": "no smaller set reaches {delta:g}",
+    "near-minimum": "no smaller set reaches a level within {epsilon:.2g} of {delta:g}",
     "best-of-size": "the best set of at most {size}, but delta = {delta:g} is not reached",
 }
 
@@ -80,7 +80,8 @@ class SufficientReason:
             for i, name in zip(self.features, self.feature_names, strict=True)
         ]
         given = f"given {_and(facts)}" if facts else "whatever the features are"
-        sure = f"{lower_text(self.guarantee.lower)}"
+        known = self.guarantee
+        sure = lower_text(known.lower if known.exact is None else known.exact)
         trust = ""
         if self.guarantee.confidence < 1:
             trust = f", with confidence {lower_text(self.guarantee.confidence, 9)}"

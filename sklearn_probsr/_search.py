@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +21,21 @@ from sklearn_probsr._deficits import Instance
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._model import LinearModel
+from sklearn_probsr._ranking import EFFORTS, Ranking
 from sklearn_probsr.engines import enclose, intersect
+from sklearn_probsr.engines._enumeration import MOST_COMPILED
 from sklearn_probsr.engines._lattice import lattice_rows
 from sklearn_probsr.engines._rows import Answers, Candidates
-from sklearn_probsr.engines._tables import Level, Tables, build_tables, search_rows
+from sklearn_probsr.engines._walk import Level, search_rows
 from sklearn_probsr.exceptions import UnreachableError
 
 __all__ = ["Found", "Task", "search"]
 
 # Width to which the guarantee of an answer is computed.
 _TOL = 1e-4
-# Models on so short a lattice are searched by dynamic programming.
-_LATTICE_WORK = 2**21
-# (nodes a row may cost, largest degree) of the tables, tried in turn.
-_EFFORTS = ((256, 2**16), (4096, 2**19))
+# Guarantees over so few features are always exact.
+_FEW = 16
+_NEXT_TO_ONE = Fraction(999, 1000)
 
 
 @dataclass(frozen=True)
@@ -80,93 +80,53 @@ class Found:
 
 def search(model: LinearModel, rows: NDArray[np.bool_], task: Task) -> Found:
     """Return the smallest set of each row that reaches delta, with what was proved of it."""
-    n = len(rows)
-    answers = Answers(
-        np.zeros(rows.shape, dtype=np.bool_),
-        np.full(n, -1, dtype=np.int64),
-        np.zeros(n),
-        np.ones(n),
-    )
+    answers = Answers.empty(*rows.shape)
     ranking = model.cached(("ranking", task.include), lambda: Ranking.of(model, task.include))
     if len(ranking.features) and task.delta < 1:
         _search_together(ranking, np.ascontiguousarray(rows), task, answers)
     answers.mask[:, list(task.include)] = True
-    reached = answers.lower >= float_above(task.delta)
-    minimality = np.where(reached, "minimum", "best-of-size").astype("<U16")
-    found = Found(answers.mask, answers.lower, answers.upper, minimality, np.zeros(n), {})
+    found = _claims(answers, task)
     for i in np.flatnonzero(answers.size < 0):
         _search_alone(Instance(model, rows[i]), int(i), task, found)
+    if len(ranking.features) <= _FEW:
+        _sharpen(model, rows, found)
     return found
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """The features that are not forced in and have a weight, by decreasing magnitude.
+def _claims(answers: Answers, task: Task) -> Found:
+    """Say what the bounds of each answer prove."""
+    reached = answers.lower >= float_above(task.delta)
+    near = reached & (answers.size > 0) & (answers.before >= float_below(task.delta))
+    minimality = np.where(reached, "minimum", "best-of-size").astype("<U16")
+    minimality[near] = "near-minimum"
+    epsilon = np.zeros(len(near))
+    for i in np.flatnonzero(near):
+        epsilon[i] = _just_above(Fraction(answers.before[i]) - task.delta)
+    return Found(answers.mask, answers.lower, answers.upper, minimality, epsilon, {})
 
-    Magnitudes are scaled by a power of two to a sum near 1; ``lead`` is how far the centre of
-    all completions is on the side of ``classes[1]``, in the same scale, and ``blur`` bounds the
-    rounding of a row's centre.
-    """
 
-    model: LinearModel
-    forced: tuple[int, ...]
-    features: NDArray[np.intp]
-    magnitudes: NDArray[np.float64]
-    upward: NDArray[np.bool_]
-    lead: float
-    exponent: int
-    blur: float
+def _just_above(value: Fraction) -> float:
+    return math.nextafter(float_above(value), 2.0)
 
-    @classmethod
-    def of(cls, model: LinearModel, forced: tuple[int, ...]) -> Ranking:
-        """Rank the features of a model."""
-        weights = model.weights.copy()
-        weights[list(forced)] = 0.0
-        features = np.argsort(-np.abs(weights), kind="stable")
-        features = features[: np.count_nonzero(weights)]
-        exact = list(map(Fraction, model.weights.tolist()))
-        total = sum((abs(exact[i]) for i in features), start=Fraction(0))
-        exponent = -math.frexp(total)[1] if total < 2**1000 else -1024
-        unit = Fraction(2) ** exponent
-        lead = (sum(exact) / 2 - Fraction(model.threshold)) * unit
-        lead = max(min(lead, Fraction(10) ** 300), -(Fraction(10) ** 300))
-        outer = sum((abs(exact[i]) for i in forced), start=Fraction(0)) * unit
-        steps = len(model.weights) + 8
-        blur = steps * (2.0**-52 * (1 + abs(float(lead)) + float(outer)) + 2.0**-1070)
-        return cls(
-            model,
-            forced,
-            features,
-            np.ldexp(np.abs(model.weights[features]), exponent),
-            model.weights[features] > 0,
-            float(lead),
-            exponent,
-            blur,
-        )
 
-    def offsets(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return how far inside its class the centre of each row's completions is."""
-        centre = np.full(len(rows), self.lead)
-        for i in self.forced:
-            half = math.ldexp(float(self.model.weights[i]), self.exponent - 1)
-            centre += np.where(rows[:, i], half, -half)
-        return np.where(positive, centre, -centre)
+def _sharpen(model: LinearModel, rows: NDArray[np.bool_], found: Found) -> None:
+    """Make the guarantees of few features exact; rows with the same facts share the work."""
+    for i in np.flatnonzero(found.lower < found.upper):
+        if int(i) not in found.exact:
+            features = np.flatnonzero(found.mask[i]).tolist()
+            known = _known(Instance(model, rows[i]), features, None)
+            found.lower[i], found.upper[i] = known.lower, known.upper
+            if known.exact is not None:
+                found.exact[int(i)] = known.exact
 
-    def tables(self, effort: int) -> Tables:
-        """Return the Fourier tables of an effort, built at the first call."""
-        return self.model.cached(
-            ("tables", self.forced, effort),
-            lambda: build_tables(self.magnitudes, self.blur, *_EFFORTS[effort]),
-        )
 
-    @cached_property
-    def integers(self) -> NDArray[np.int64] | None:
-        """The magnitudes as integers, where they make a short lattice."""
-        form = self.model.integer_form
-        values = [abs(form.weights[i]) for i in self.features]
-        if sum(values) * len(values) > _LATTICE_WORK or abs(form.threshold) >= 2**53:
-            return None
-        return np.array(values, dtype=np.int64)
+def _known(instance: Instance, features: list[int], delta: Fraction | None) -> Enclosure:
+    """Enclose the guarantee of a set; the same facts and class are asked once per model."""
+    facts = tuple((j, bool(instance.row[j])) for j in sorted(features))
+    return instance.model.cached(
+        ("enclosure", instance.positive, facts, delta),
+        lambda: enclose(instance.subset_sum(features), delta, _TOL),
+    )
 
 
 def _search_together(
@@ -191,12 +151,20 @@ def _search_together(
     # The bounds go one ulp outward at the end, so the level has to be passed by one more.
     level = Level(low, min(math.nextafter(high, 2.0), 1.0), quantile)
     settings = (ranks, ranking.blur, level, most)
-    search_rows(rows, positive, offsets, *settings, ranking.tables(0), answers)
-    left = np.flatnonzero(answers.size < 0)
-    if len(left):
-        again = answers.take(left)
+    shared = not task.include
+    search_rows(rows, positive, offsets, *settings, ranking.tables(0), False, shared, answers)
+    # The tables have the last word on rows that are too long to count, unless a slack or a level
+    # next to 1 (where certainty must be told from near-certainty) asks for more care.
+    careful = task.slack is not None or task.delta > _NEXT_TO_ONE
+    last = None if careful or n <= MOST_COMPILED else len(EFFORTS) - 1
+    for effort in range(1, len(EFFORTS) if last else 2):
+        left = np.flatnonzero(answers.size < 0)
+        if not len(left):
+            break
+        again, tables = answers.take(left), ranking.tables(effort)
+        final = effort == last
         search_rows(
-            rows[left], positive[left], offsets[left], *settings, ranking.tables(1), again
+            rows[left], positive[left], offsets[left], *settings, tables, final, shared, again
         )  # fmt: skip
         answers.put(left, again)
     np.nextafter(answers.lower, -1.0, out=answers.lower, where=answers.lower < 1)
@@ -212,28 +180,20 @@ class _Prefixes:
         self.forced = list(task.include)
         self.members = instance.members({*task.include, *task.exclude})
         self.delta = task.delta
-        self._known: dict[int, Enclosure] = {}
 
     def features(self, k: int) -> list[int]:
         return self.forced + self.members[:k]
 
     def enclosure(self, k: int) -> Enclosure:
         """Enclose the guarantee of the first k until delta is on one side, or effort ends."""
-        if k not in self._known:
-            question = self.instance.subset_sum(self.features(k))
-            self._known[k] = enclose(question, self.delta, _TOL)
-        return self._known[k]
+        return _known(self.instance, self.features(k), self.delta)
 
     def reaches(self, k: int) -> bool | None:
         return (self.enclosure(k) >= self.delta).value
 
     def narrowed(self, k: int) -> Enclosure:
         """Enclose the guarantee of the first k narrowly, for the eyes of a reader."""
-        known = self.enclosure(k)
-        if known.exact is None:
-            question = self.instance.subset_sum(self.features(k))
-            known = intersect(known, enclose(question, None, _TOL))
-        return known
+        return intersect(self.enclosure(k), _known(self.instance, self.features(k), None))
 
     def first_certain(self) -> int | None:
         """Return the smallest k whose guarantee is exactly 1."""
@@ -304,5 +264,4 @@ def _near_minimum(prefixes: _Prefixes, k: int, task: Task) -> tuple[int, float]:
         short = task.delta - Fraction(prefixes.narrowed(small).lower)
         if short <= task.slack:
             return small, float_above(max(short, Fraction(0)))
-    above = Fraction(prefixes.enclosure(k - 1).upper) - task.delta
-    return k, math.nextafter(float_above(above), 2.0)
+    return k, _just_above(Fraction(prefixes.enclosure(k - 1).upper) - task.delta)

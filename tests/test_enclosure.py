@@ -70,6 +70,7 @@ def test_printing_rounds_outward():
     assert str(Enclosure(0.12345678, 0.87654321)) == "[0.123456, 0.876544]"
     assert str(Enclosure.of(Fraction(7, 8))) == "0.875"
     assert str(Enclosure(0.98, 1.0)) == "[0.98, 1]"
+    assert str(Enclosure.of(1 - Fraction(1, 2**30))) == "[0.999999, 1]"
 
 
 @pytest.mark.parametrize(

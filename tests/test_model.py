@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,7 +94,7 @@ BAD_MODELS: list[tuple[dict[str, Any], str]] = [
     ({"weights": []}, "weights must hold at least one feature, got an empty vector."),
     ({"weights": [1, np.nan]}, "weights must be finite, got nan at index 1."),
     ({"weights": [np.inf, 1]}, "weights must be finite, got inf at index 0."),
-    ({"weights": ["a", "b"]}, "weights must be a vector of numbers."),
+    ({"weights": ["a", "b"]}, "weights must be a vector of numbers, got list."),
     (
         {"weights": [[1, 2]]},
         "weights must be a vector, got an array of shape (1, 2). "
@@ -156,3 +157,23 @@ def test_booleans_integers_and_floats_are_the_same_row(row: list[bool]):
     expected = model.predict(np.array([row]))
     for dtype in (int, float, np.uint8, object):
         assert model.predict(np.array([row]).astype(dtype)) == expected
+
+
+def test_an_intercept_array_is_a_threshold():
+    """scikit-learn's `intercept_` is an array of one number; two are refused."""
+    assert LinearModel([1.0], -np.array([0.5])).threshold == -0.5
+    with pytest.raises(InvalidInputError, match=r"^threshold must be a number, got array"):
+        LinearModel([1.0], np.array([0.5, 1.0]))
+
+
+def test_a_frame_in_another_order_is_refused():
+    """Columns are taken by position, so a frame whose names disagree is an error."""
+    model = LinearModel([1.0, 2.0], 1.5, feature_names=["a", "b"])
+    frame = pd.DataFrame({"b": [1, 0], "a": [0, 1]})
+    message = (
+        "X has the model's features in another order: column 0 is 'b', the model has 'a' there. "
+        "Pass X[list(model.feature_names)]."
+    )
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        model.predict(frame)
+    assert model.predict(frame[["a", "b"]]).tolist() == [1, 0]

@@ -28,11 +28,13 @@ CORE = (
     "_distributions",
     "_deficits",
     "engines",
+    "_ranking",
     "_search",
     "_paper",
     "_sampling",
     "_curve",
     "_reason",
+    "_arguments",
     "_api",
 )
 SHELLS: tuple[str, ...] = ()

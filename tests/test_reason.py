@@ -21,7 +21,7 @@ def test_it_reads_as_a_sentence():
     """Class, probability, distribution, facts, size and claim, in one line."""
     assert str(sufficient_reason(MODEL, ROWS[0], delta=0.875)) == (
         "Class accepted is kept with probability at least 0.875 over uniform completions, given "
-        "car = 1 and debt = 0 (2 of 5 features; no smaller set of features does)."
+        "car = 1 and debt = 0 (2 of 5 features; no smaller set reaches 0.875)."
     )
 
 
@@ -29,7 +29,7 @@ def test_an_empty_reason_says_that_nothing_is_needed():
     """No facts: the class holds whatever the features are."""
     assert str(sufficient_reason(MODEL, ROWS[0], delta=0.2)) == (
         "Class accepted is kept with probability at least 0.25 over uniform completions, whatever "
-        "the features are (0 of 5 features; no smaller set of features does)."
+        "the features are (0 of 5 features; no smaller set reaches 0.2)."
     )
 
 
@@ -47,7 +47,7 @@ def test_an_estimate_says_its_confidence():
     assert text == (
         "Class accepted is kept with probability at least 0.94 over uniform completions, with "
         "confidence 0.999999, given car = 1, debt = 0 and house = 1 (3 of 5 features; no smaller "
-        "set does for some delta within 0.01 of 0.95)."
+        "set reaches a level within 0.01 of 0.95)."
     )
 
 

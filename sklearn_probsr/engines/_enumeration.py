@@ -18,6 +18,7 @@ from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr.engines._jit import kernel
 
 __all__ = [
+    "MOST_COMPILED",
     "enumeration",
     "enumeration_cost",
     "enumeration_exact",

@@ -22,16 +22,32 @@ class Candidates(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """One entry a row; ``size`` is -1, and ``mask`` empty, where the row is not decided."""
+    """One entry a row; ``size`` is -1, and ``mask`` empty, where the row has no answer.
+
+    ``before`` is an upper bound of the guarantee with one feature fewer: below the level where
+    the answer is a minimum.
+    """
 
     mask: NDArray[np.bool_]
     size: NDArray[np.int64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    before: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n: int, d: int) -> Answers:
+        """Return room for n rows of d features."""
+        return cls(
+            np.zeros((n, d), dtype=np.bool_),
+            np.full(n, -1, dtype=np.int64),
+            np.zeros(n),
+            np.ones(n),
+            np.zeros(n),
+        )
 
     def take(self, rows: NDArray[np.intp]) -> Answers:
         """Return a copy of some rows."""
-        return Answers(self.mask[rows], self.size[rows], self.lower[rows], self.upper[rows])
+        return Answers(*(column[rows] for column in self))  # type: ignore[arg-type]
 
     def put(self, rows: NDArray[np.intp], answers: Answers) -> None:
         """Write some rows."""

@@ -7,7 +7,7 @@ import pytest
 
 from sklearn_probsr import LinearModel, sufficient_reasons
 from sklearn_probsr._deficits import Instance
-from sklearn_probsr._search import _EFFORTS, Ranking
+from sklearn_probsr._ranking import EFFORTS, Ranking
 from tests.engines.questions import meet_in_the_middle
 
 
@@ -55,7 +55,7 @@ def test_a_level_for_rows_that_fix_the_heavy_weight():
 def test_the_work_of_a_row_is_bounded():
     """No table has more nodes than its effort allows; the degree gives way instead."""
     model = LinearModel(np.random.default_rng(0).standard_normal(30), 0.1)
-    for effort, (most_nodes, largest_degree) in enumerate(_EFFORTS):
+    for effort, (most_nodes, largest_degree) in enumerate(EFFORTS):
         tables = Ranking.of(model, ()).tables(effort)
         assert tables.widest <= most_nodes
         assert tables.degree.max() <= largest_degree
