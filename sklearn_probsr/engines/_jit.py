@@ -1,4 +1,4 @@
-"""The one decorator of every compiled function."""
+"""The decorators of every compiled function."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numba
 
-__all__ = ["kernel"]
+__all__ = ["inner", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,4 +19,16 @@ _FAST = {"reassoc", "contract", "nsz"}
 def kernel(function: F) -> F:
     """Compile a function: cached on disk, without the GIL, sums in any order."""
     compiled: F = numba.njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")(function)
+    return compiled
+
+
+def inner(function: F) -> F:
+    """Compile a function that only compiled functions call: no door to Python is built."""
+    compiled: F = numba.njit(
+        nogil=True,
+        fastmath=_FAST,
+        error_model="numpy",
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+    )(function)
     return compiled

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._fourier import sin_cos_turns
-from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines._rows import Answers, Candidates, next_member
 from sklearn_probsr.engines._tables import Tables
 
@@ -27,7 +27,7 @@ _MOST_MOVES = 12
 _MOST_BITS = 60
 
 
-@kernel
+@inner
 def _pair(
     tables: Tables,
     t: int,
@@ -42,7 +42,8 @@ def _pair(
     size = len(rest)
     cosine = tables.cosine[tables.cosine_start[t] : tables.cosine_start[t + 1]]
     products = scratch[:size]
-    products[:] = rest
+    for i in range(size):  # a slice assignment would take seconds to compile
+        products[i] = rest[i]
     for j in range(tables.head[t]):
         if not fixed[j]:
             row = cosine[j * size : (j + 1) * size]
@@ -58,7 +59,7 @@ def _pair(
     return lower, upper, lower_before, upper_before
 
 
-@kernel
+@inner
 def _bounds(
     tables: Tables, t: int, products: NDArray[np.float64], centre: float
 ) -> tuple[float, float]:
@@ -99,7 +100,7 @@ class Level(NamedTuple):
     quantile: float
 
 
-@kernel
+@inner
 def _extend(row: NDArray[np.bool_], positive: bool, ranks: Candidates, walk: _Walk, k: int) -> bool:
     """Fix the next member after the first k; False if there is none."""
     j = next_member(row, positive, ranks, walk.chosen[k - 1] + 1 if k > 0 else 0)
@@ -109,12 +110,12 @@ def _extend(row: NDArray[np.bool_], positive: bool, ranks: Candidates, walk: _Wa
     walk.chosen[k] = j
     walk.fixed[j] = True
     walk.centre[k + 1] = walk.centre[k] + half
-    walk.variance[k + 1] = walk.variance[k] - half**2
-    walk.fourth[k + 1] = walk.fourth[k] - half**4
+    walk.variance[k + 1] = walk.variance[k] - half * half
+    walk.fourth[k + 1] = walk.fourth[k] - half * half * half * half
     return True
 
 
-@kernel
+@inner
 def _guess(
     row: NDArray[np.bool_],
     positive: bool,
@@ -124,18 +125,18 @@ def _guess(
     most: int,
 ) -> int:
     """Return the first k that suffices for a normal law with this fourth cumulant."""
-    bend = (quantile**3 - 3.0 * quantile) / 12.0  # Cornish and Fisher
+    bend = (quantile * quantile - 3.0) * quantile / 12.0  # Cornish and Fisher
     k = 0
     while k < most:
         left = max(walk.variance[k], 1e-300)
-        bound = math.sqrt(left) * (quantile - bend * walk.fourth[k] / left**2)
+        bound = math.sqrt(left) * (quantile - bend * walk.fourth[k] / (left * left))
         if walk.centre[k] >= bound or not _extend(row, positive, ranks, walk, k):
             break
         k += 1
     return k
 
 
-@kernel
+@inner
 def _pick(tables: Tables, walk: _Walk, k: int) -> int:
     """Return the table for the first k members and for the first k - 1; -1 if there is none."""
     level = 0
@@ -153,7 +154,7 @@ class _Memo(NamedTuple):
     bounds: NDArray[np.float64]
 
 
-@kernel
+@inner
 def _memo(rows: int, ranks: int) -> _Memo:
     """Return an empty memo; without a slot where it would not pay."""
     slots = 0
@@ -164,7 +165,7 @@ def _memo(rows: int, ranks: int) -> _Memo:
     return _Memo(np.zeros(slots, dtype=np.uint64), np.empty((slots, 4)))
 
 
-@kernel
+@inner
 def _key(fixed: NDArray[np.bool_], positive: bool, depth: int) -> np.uint64:
     """Return the class and the set as bits, after a leading one."""
     key = np.uint64(3 if positive else 2)
@@ -173,7 +174,7 @@ def _key(fixed: NDArray[np.bool_], positive: bool, depth: int) -> np.uint64:
     return key
 
 
-@kernel
+@inner
 def _slot(memo: _Memo, key: np.uint64) -> np.int64:
     """Return the slot of a key, or one that is free for it; -1 where neither is near."""
     at = np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)) % len(memo.keys)
@@ -184,7 +185,7 @@ def _slot(memo: _Memo, key: np.uint64) -> np.int64:
     return np.int64(-1)
 
 
-@kernel
+@inner
 def _pair_once(
     memo: _Memo,
     positive: bool,
@@ -196,22 +197,24 @@ def _pair_once(
 ) -> tuple[float, float, float, float]:
     """Bound the guarantees of the first k members and of the first k - 1, once for each set."""
     last = walk.chosen[k - 1] if k > 0 else -1
-    centre, before = walk.centre[k], walk.centre[max(k - 1, 0)]
-    if len(memo.keys) == 0:
-        return _pair(tables, t, walk.fixed, last, centre, before, scratch)
-    key = _key(walk.fixed, positive, last + 1)
-    slot = _slot(memo, key)
-    if slot < 0:
-        return _pair(tables, t, walk.fixed, last, centre, before, scratch)
-    known = memo.bounds[slot]
-    if memo.keys[slot] != key:
+    key = np.uint64(0)
+    slot = np.int64(-1)
+    if len(memo.keys) > 0:
+        key = _key(walk.fixed, positive, last + 1)
+        slot = _slot(memo, key)
+        if slot >= 0 and memo.keys[slot] == key:
+            known = memo.bounds[slot]
+            return known[0], known[1], known[2], known[3]
+    before = walk.centre[max(k - 1, 0)]
+    found = _pair(tables, t, walk.fixed, last, walk.centre[k], before, scratch)
+    if slot >= 0:
         memo.keys[slot] = key
-        found = _pair(tables, t, walk.fixed, last, centre, before, scratch)
+        known = memo.bounds[slot]
         known[0], known[1], known[2], known[3] = found
-    return known[0], known[1], known[2], known[3]
+    return found
 
 
-@kernel
+@inner
 def _certain(walk: _Walk, k: int, reach: float) -> bool:
     """Tell whether all that is free together cannot use up the margin."""
     certain: bool = walk.centre[k] >= reach - (walk.centre[k] - walk.centre[0])
@@ -241,17 +244,19 @@ def search_rows(
     depend on the fixed ranks alone and are computed once for each set.
     """
     n = len(ranks.features)
-    halves = 0.5 * ranks.magnitudes
     walk = _Walk(
         np.empty(n, dtype=np.int64),
         np.zeros(n, dtype=np.bool_),
         np.empty(n + 1),
-        np.empty(n + 1),
-        np.empty(n + 1),
+        np.zeros(n + 1),
+        np.zeros(n + 1),
     )
-    walk.variance[0] = np.sum(halves**2)
-    walk.fourth[0] = np.sum(halves**4)
-    reach = np.sum(halves)
+    reach = 0.0
+    for j in range(n):
+        half = 0.5 * ranks.magnitudes[j]
+        reach += half
+        walk.variance[0] += half * half
+        walk.fourth[0] += half * half * half * half
     products = np.empty(tables.widest)
     memo = _memo(len(rows) if shared else 0, n)
     for r in range(len(rows)):
