@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         sufficient_reasons,
     )
     from sklearn_probsr._curve import GuaranteeCurve
-    from sklearn_probsr._distributions import Uniform
+    from sklearn_probsr._distributions import Background, Uniform
     from sklearn_probsr._enclosure import Enclosure, Verdict
     from sklearn_probsr._model import LinearModel
     from sklearn_probsr._reason import SufficientReason, SufficientReasons
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Background",
     "Enclosure",
     "GuaranteeCurve",
     "InvalidInputError",
@@ -52,7 +53,7 @@ __all__ = [
 _HOMES = {
     "_api": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
     "_curve": ("GuaranteeCurve",),
-    "_distributions": ("Uniform",),
+    "_distributions": ("Background", "Uniform"),
     "_enclosure": ("Enclosure", "Verdict"),
     "_model": ("LinearModel",),
     "_reason": ("SufficientReason", "SufficientReasons"),

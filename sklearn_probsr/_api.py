@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn_probsr._arguments import check_model, check_task, check_tol, generator, open_unit
 from sklearn_probsr._curve import GuaranteeCurve, curve
 from sklearn_probsr._deficits import Instance
-from sklearn_probsr._distributions import check_distribution
+from sklearn_probsr._distributions import Background, check_distribution
 from sklearn_probsr._enclosure import Enclosure
+from sklearn_probsr._joint import joint_curve, joint_guarantee, search_joint
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._reason import SufficientReason, SufficientReasons
 from sklearn_probsr._sampling import search_as_published, search_by_samples
@@ -43,7 +44,7 @@ def guarantee(
         An instance of zeros and ones.
     features : iterable of int or str
         The features to fix, by index or by name. Any set, also one that another method found.
-    distribution : Uniform or None, default=None
+    distribution : Uniform, Background or None, default=None
         What completes the other features; None means uniform.
     tol : float, default=1e-4
         The width to aim for. Where exact counting is cheap the answer is exact; where the
@@ -61,23 +62,28 @@ def guarantee(
     0.875
     """
     check_model(model)
-    check_distribution(distribution)
+    chosen = check_distribution(distribution, model)
     instance = Instance(model, model.check_row(x))
     fixed = model.check_features(features, "features")
+    if isinstance(chosen, Background):
+        return joint_guarantee(instance, fixed, chosen)
     return enclose(instance.subset_sum(fixed), None, check_tol(tol))
 
 
 def guarantee_curve(
     model: LinearModel, x: ArrayLike, *, distribution: Any = None, tol: float = 1e-4
 ) -> GuaranteeCurve:
-    """Enclose the guarantee of the best set of every size.
+    """Enclose the guarantee of every size along one order of the features.
+
+    Under the uniform distribution the order is by score, and no set of k features beats the
+    first k. Over background rows it is the order in which a greedy search fixes features.
 
     Parameters
     ----------
     model : LinearModel
     x : array-like of shape (d,)
         An instance of zeros and ones.
-    distribution : Uniform or None, default=None
+    distribution : Uniform, Background or None, default=None
         What completes the other features; None means uniform.
     tol : float, default=1e-4
         The width to aim for at each size.
@@ -94,8 +100,10 @@ def guarantee_curve(
     array([0.25 , 0.5  , 0.875, 1.   , 1.   , 1.   ])
     """
     check_model(model)
-    chosen = check_distribution(distribution)
+    chosen = check_distribution(distribution, model)
     instance = Instance(model, model.check_row(x))
+    if isinstance(chosen, Background):
+        return GuaranteeCurve(*joint_curve(instance, chosen), chosen)
     lower, upper = curve(instance, check_tol(tol))
     return GuaranteeCurve(instance.order, lower, upper, chosen)
 
@@ -125,7 +133,7 @@ def sufficient_reason(
         An instance of zeros and ones.
     delta : float, default=0.95
         The probability to guarantee.
-    distribution : Uniform or None, default=None
+    distribution : Uniform, Background or None, default=None
         What completes the other features; None means uniform.
     method : {"certified", "monte-carlo", "paper"}, default="certified"
         How to find it.
@@ -201,7 +209,7 @@ def sufficient_reasons(
         Instances of zeros and ones.
     delta : float, default=0.95
         The probability to guarantee, in [0, 1]. It means the decimal that it prints as.
-    distribution : Uniform or None, default=None
+    distribution : Uniform, Background or None, default=None
         What completes the other features; None means uniform.
     method : {"certified", "monte-carlo", "paper"}, default="certified"
         ``"certified"`` proves its answers and is deterministic. ``"monte-carlo"`` draws one
@@ -246,13 +254,20 @@ def sufficient_reasons(
     """
     check_model(model)
     rows = model.check_rows(X)
-    chosen = check_distribution(distribution)
+    chosen = check_distribution(distribution, model)
     task = check_task(model, delta, include, exclude, max_size)
     slack = open_unit(epsilon, "epsilon")
     risk = open_unit(gamma, "gamma")
     confidence = 1.0
     samples: Any = 0
-    if method == "certified":
+    if isinstance(chosen, Background):
+        if method != "certified":
+            raise InvalidInputError(
+                f"method={method!r} draws uniform completions; a count over background rows needs "
+                "no samples. Use method='certified'."
+            )
+        found = search_joint(model, rows, task, chosen)
+    elif method == "certified":
         found = search(model, rows, Task(**{**vars(task), "slack": slack}))
     elif method == "monte-carlo":
         slack = Fraction("0.01") if slack is None else slack

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sklearn_probsr._exact import decimal_fraction
+from sklearn_probsr._model import LinearModel
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["Uniform", "check_distribution"]
+__all__ = ["Background", "Distribution", "Uniform", "check_distribution"]
 
 
 @dataclass(frozen=True)
@@ -24,13 +31,145 @@ class Uniform:
         return "uniform completions"
 
 
-def check_distribution(distribution: Any) -> Uniform:
-    """Return the distribution that an argument means; None means uniform."""
+@dataclass(frozen=True, eq=False)
+class Background:
+    """The unknown features are replaced together, by those of a row of a data set.
+
+    This is what SHAP calls interventional: the facts of the instance stay, all else comes from
+    one background row. The guarantee is the share of the rows that keep the class, an exact
+    count, and correlations between the unknown features are those of the data.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows of zeros and ones, in the columns of the model.
+    weights : array-like of shape (n,) or None, default=None
+        How much each row counts; they mean the decimals that they print as. None: all the same.
+
+    Examples
+    --------
+    >>> background = Background([[0, 0], [0, 1], [1, 1]])
+    >>> str(background)
+    'replacement by 3 background rows'
+    """
+
+    rows: NDArray[np.bool_]
+    weights: NDArray[np.int64]
+    columns: tuple[Any, ...] | None
+
+    def __init__(self, X: ArrayLike, weights: ArrayLike | None = None) -> None:
+        names = getattr(X, "columns", None)
+        rows = _rows(np.asarray(X), names)
+        put = object.__setattr__
+        put(self, "rows", rows)
+        put(self, "weights", _weights(weights, len(rows)))
+        put(self, "columns", None if names is None else tuple(names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.rows, self.weights, self.columns)
+
+    @property
+    def total(self) -> int:
+        """The weight of all rows together."""
+        return int(self.weights.sum())
+
+    def __str__(self) -> str:
+        n = len(self.rows)
+        kind = "" if (self.weights == self.weights[0]).all() else "weighted "
+        return f"replacement by {n} {kind}background row{'s' if n > 1 else ''}"
+
+    def __repr__(self) -> str:
+        return f"Background(<{len(self.rows)} rows, {self.rows.shape[1]} columns>)"
+
+
+Distribution = Uniform | Background
+
+
+def check_distribution(distribution: Any, model: LinearModel) -> Distribution:
+    """Return the distribution that an argument means for a model; None means uniform."""
     if distribution is None:
         return Uniform()
     if isinstance(distribution, Uniform):
         return distribution
+    if isinstance(distribution, Background):
+        found, expected = distribution.rows.shape[1], model.n_features
+        if found != expected:
+            raise InvalidInputError(
+                f"The background must have the model's columns, {expected}, got {found}."
+            )
+        model.check_columns(distribution.columns, "The background")
+        return distribution
     raise InvalidInputError(
-        f"distribution must be None or Uniform(), got {distribution!r} of type "
+        f"distribution must be None, Uniform() or Background(X), got {distribution!r} of type "
         f"{type(distribution).__name__}."
     )
+
+
+def _rows(array: NDArray[Any], names: Any) -> NDArray[np.bool_]:
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"A background must have two dimensions, (rows, features), got an array of shape "
+            f"{array.shape}."
+        )
+    if len(array) == 0:
+        raise InvalidInputError("A background must have at least one row, got none.")
+    ones = np.asarray(array == 1, dtype=np.bool_)
+    valid = ones | np.asarray(array == 0, dtype=np.bool_)
+    if not valid.all():
+        row, column = np.argwhere(~valid)[0]
+        name = column if names is None else repr(names[column])
+        raise InvalidInputError(
+            f"A background must be 0 or 1 in every column, got {array[row, column]} in row {row}, "
+            f"column {name}. Binarize it as the instances are, and fill or drop what is missing."
+        )
+    ones.flags.writeable = False
+    return ones
+
+
+def _weights(weights: ArrayLike | None, n: int) -> NDArray[np.int64]:
+    """Return whole numbers in the proportion of the weights."""
+    if weights is None:
+        whole = np.ones(n, dtype=np.int64)
+    else:
+        given = np.asarray(weights)
+        if given.shape != (n,):
+            raise InvalidInputError(
+                f"weights must hold one number per background row, {n}, got shape {given.shape}."
+            )
+        whole = np.array(_whole(_fractions(given)), dtype=np.int64)
+    whole.flags.writeable = False
+    return whole
+
+
+def _fractions(given: NDArray[Any]) -> list[Fraction]:
+    try:
+        numbers = [decimal_fraction(w) for w in given.tolist()]
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError("weights must be finite numbers.") from None
+    for i, number in enumerate(numbers):
+        if number < 0:
+            raise InvalidInputError(f"weights must not be negative, got {given[i]} in row {i}.")
+    if not any(numbers):
+        raise InvalidInputError("weights must not all be zero.")
+    return numbers
+
+
+def _whole(numbers: list[Fraction]) -> list[int]:
+    denominator = math.lcm(*(number.denominator for number in numbers))
+    whole = [int(number * denominator) for number in numbers]
+    divisor = math.gcd(*whole)
+    whole = [w // divisor for w in whole]
+    if sum(whole) >= 2**62:
+        raise InvalidInputError(
+            "weights have too many digits to be counted exactly together. "
+            "Round them, for instance with numpy.round(weights, 9)."
+        )
+    return whole
+
+
+def _rebuild(
+    rows: NDArray[np.bool_], weights: NDArray[np.int64], columns: tuple[Any, ...] | None
+) -> Background:
+    background = Background(rows, weights)
+    object.__setattr__(background, "columns", columns)
+    return background

@@ -212,7 +212,7 @@ class LinearModel:
     def check_rows(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Return instances as booleans, or say which value is not 0 or 1."""
         array = np.asarray(X)
-        self._check_columns(getattr(X, "columns", None))
+        self.check_columns(getattr(X, "columns", None), "X")
         if array.ndim != 2:
             raise InvalidInputError(
                 f"X must have two dimensions, (rows, {self.n_features} features), got an array "
@@ -224,15 +224,16 @@ class LinearModel:
             )
         return self._binary(array, "X")
 
-    def _check_columns(self, columns: Any) -> None:
+    def check_columns(self, columns: Any, name: str) -> None:
         """Refuse a frame whose columns are this model's features in another order."""
         if columns is None or tuple(columns) == self.feature_names:
             return
         if set(columns) == set(self.feature_names):
-            at = next(i for i, name in enumerate(columns) if name != self.feature_names[i])
+            at = next(i for i, column in enumerate(columns) if column != self.feature_names[i])
             raise InvalidInputError(
-                f"X has the model's features in another order: column {at} is {columns[at]!r}, the "
-                f"model has {self.feature_names[at]!r} there. Pass X[list(model.feature_names)]."
+                f"{name} has the model's features in another order: column {at} is "
+                f"{columns[at]!r}, the model has {self.feature_names[at]!r} there. "
+                "Reorder it with X[list(model.feature_names)]."
             )
 
     def _binary(self, array: NDArray[Any], name: str) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr._deficits import Instance
 
-__all__ = ["linear_monte_carlo_explainer", "monte_carlo_estimation", "paper_sample_size"]
+__all__ = ["linear_monte_carlo_explainer", "monte_carlo_estimation", "paper_sample_size", "steps"]
 
 _CHUNK_CELLS = 2**23
 
@@ -29,12 +29,13 @@ def paper_sample_size(d: int, epsilon: float, gamma: float) -> int:
     >>> paper_sample_size(500, 0.1, 0.01)
     303569449
     """
-    steps = _steps(d)
-    return math.ceil(steps**2 / (2 * epsilon**2 * gamma**2) * math.log(2 * steps / gamma))
+    n = steps(d)
+    return math.ceil(n**2 / (2 * epsilon**2 * gamma**2) * math.log(2 * n / gamma))
 
 
-def _steps(d: int) -> int:
-    return d.bit_length()  # floor(log2 d) + 1
+def steps(d: int) -> int:
+    """Return L, the number of steps of the binary search: floor(log2 d) + 1."""
+    return d.bit_length()
 
 
 def linear_monte_carlo_explainer(
@@ -55,16 +56,16 @@ def linear_monte_carlo_explainer(
     delta_star = min(max(rng.uniform(delta - epsilon, delta + epsilon), 0.0), 1.0)
     order = instance.order.tolist()
     samples_per_step = paper_sample_size(d, epsilon, gamma)
-    lower, upper, steps = 0, d, 0
-    while lower != upper and steps < _steps(d):
-        steps += 1
+    lower, upper, done = 0, d, 0
+    while lower != upper and done < steps(d):
+        done += 1
         middle = (lower + upper) // 2
         estimate = monte_carlo_estimation(instance, order[:middle], samples_per_step, rng)
         if estimate >= delta_star:
             upper = middle
         else:
             lower = middle + 1
-    return delta_star, order[:lower], steps * samples_per_step
+    return delta_star, order[:lower], done * samples_per_step
 
 
 def monte_carlo_estimation(

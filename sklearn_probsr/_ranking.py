@@ -17,6 +17,8 @@ __all__ = ["EFFORTS", "Ranking"]
 
 # Models on so short a lattice are searched by dynamic programming.
 _LATTICE_WORK = 2**21
+# Beyond this rounding error the tables would decide nothing.
+_MOST_BLUR = 1e-6
 # (nodes a row may cost, largest degree) of the tables, tried in turn.
 EFFORTS = ((256, 2**16), (4096, 2**19), (4096, 2**21))
 
@@ -48,20 +50,20 @@ class Ranking:
         features = features[: np.count_nonzero(weights)]
         exact = list(map(Fraction, model.weights.tolist()))
         total = sum((abs(exact[i]) for i in features), start=Fraction(0))
-        exponent = -math.frexp(total)[1] if total < 2**1000 else -1024
+        # Scaled, the sum of the magnitudes is between 1/2 and 2.
+        exponent = total.denominator.bit_length() - total.numerator.bit_length()
         unit = Fraction(2) ** exponent
-        lead = (sum(exact) / 2 - Fraction(model.threshold)) * unit
-        lead = max(min(lead, Fraction(10) ** 300), -(Fraction(10) ** 300))
-        outer = sum((abs(exact[i]) for i in forced), start=Fraction(0)) * unit
+        lead = _clamped((sum(exact, start=Fraction(0)) / 2 - Fraction(model.threshold)) * unit)
+        outer = _clamped(sum((abs(exact[i]) for i in forced), start=Fraction(0)) * unit)
         steps = len(model.weights) + 8
-        blur = steps * (2.0**-52 * (1 + abs(float(lead)) + float(outer)) + 2.0**-1070)
+        blur = steps * (2.0**-51 * (1 + abs(lead) + outer) + 2.0**-1070)
         return cls(
             model,
             forced,
             features,
             np.ldexp(np.abs(model.weights[features]), exponent),
             model.weights[features] > 0,
-            float(lead),
+            lead,
             exponent,
             blur,
         )
@@ -81,11 +83,23 @@ class Ranking:
             lambda: build_tables(self.magnitudes, self.blur, *EFFORTS[effort]),
         )
 
+    @property
+    def usable(self) -> bool:
+        """Whether there is something to rank, and floats see it beside what is forced in."""
+        return len(self.features) > 0 and self.blur < _MOST_BLUR
+
     @cached_property
     def integers(self) -> NDArray[np.int64] | None:
         """The magnitudes as integers, where they make a short lattice."""
         form = self.model.integer_form
         values = [abs(form.weights[i]) for i in self.features]
-        if sum(values) * len(values) > _LATTICE_WORK or abs(form.threshold) >= 2**53:
+        largest = sum(map(abs, form.weights)) + abs(form.threshold)
+        if sum(values) * len(values) > _LATTICE_WORK or largest >= 2**53:
             return None
         return np.array(values, dtype=np.int64)
+
+
+def _clamped(value: Fraction) -> float:
+    """Return a number as a float, cut off where floats end."""
+    largest = Fraction(10) ** 300
+    return float(max(min(value, largest), -largest))

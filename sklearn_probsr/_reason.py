@@ -18,7 +18,8 @@ __all__ = ["SufficientReason", "SufficientReasons"]
 
 _CLAIMS = {
     "minimum": "no smaller set reaches {delta:g}",
-    "near-minimum": "no smaller set reaches a level within {epsilon:.2g} of {delta:g}",
+    "subset-minimal": "none can be left out",
+    "near-minimum": "no smaller set reaches {delta:g} + {epsilon:.2g}",
     "best-of-size": "the best set of at most {size}, but delta = {delta:g} is not reached",
 }
 
@@ -38,9 +39,11 @@ class SufficientReason:
     delta : float
         The level that was asked for.
     minimality : str
-        What was proved: ``"minimum"`` (no smaller set reaches delta), ``"near-minimum"`` (that
-        holds for some level within ``epsilon`` of delta), or ``"best-of-size"`` (``max_size``
-        kept it from reaching delta; no other set of that size has a better guarantee).
+        What was proved: ``"minimum"`` (no smaller set reaches delta), ``"subset-minimal"`` (no
+        proper subset of it does), ``"near-minimum"`` (no smaller set reaches
+        ``delta + epsilon``), or ``"best-of-size"`` (``max_size`` kept it from reaching delta;
+        under uniform completions no other set of that size has a better guarantee, over
+        background rows none was found).
     epsilon : float
         0 unless near-minimum.
     prediction : label

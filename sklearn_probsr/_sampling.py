@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from sklearn_probsr._deficits import Instance
 from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._model import LinearModel
-from sklearn_probsr._paper import linear_monte_carlo_explainer
-from sklearn_probsr._search import Found, Task
+from sklearn_probsr._paper import linear_monte_carlo_explainer, steps
+from sklearn_probsr._search import Found, Task, unreachable
 from sklearn_probsr.engines._monte_carlo import coupled_sizes, hoeffding_radius, sample_size
-from sklearn_probsr.exceptions import UnreachableError
 
 __all__ = ["search_by_samples", "search_as_published"]
 
@@ -34,7 +33,7 @@ def search_by_samples(
     """
     samples = sample_size(task.delta, epsilon, gamma)
     needed = -(-task.delta.numerator * samples // task.delta.denominator)
-    found = _empty(rows)
+    found = Found.empty(rows)
     radius = hoeffding_radius(samples, gamma)
     for i, generator in enumerate(rng.spawn(len(rows))):
         instance = Instance(model, rows[i])
@@ -52,13 +51,8 @@ def search_by_samples(
             k, minimality = int(reaching[0]), "near-minimum"
             lower, upper = float_below(max(task.delta - epsilon, Fraction(0))), 1.0
         elif task.max_size is None:
-            best = kept[-1] / samples
-            raise UnreachableError(
-                f"delta = {float(task.delta):g} cannot be reached for row {i} without the "
-                f"features in exclude: the best guarantee that the others give is about "
-                f"{best:.4f} (uniform completions, {samples} samples). Exclude fewer features, "
-                "lower delta, or set max_size to get the best set all the same."
-            )
+            best = f"about {kept[-1] / samples:.4f} in {samples} samples"
+            raise unreachable(task, i, "is not reached by the estimate", best)
         else:
             k, minimality = most, "best-of-size"
             estimate = float(kept[k] / samples)
@@ -78,27 +72,19 @@ def search_as_published(
     gamma: float,
     rng: np.random.Generator,
 ) -> tuple[Found, NDArray[np.int64]]:
-    """Run the published algorithm on each row; its set is a minimum one for delta*."""
-    found = _empty(rows)
+    """Run the published algorithm on each row; its set is a minimum one for delta*.
+
+    What its own estimates prove of the guarantee, but for probability ``gamma``, is that it is at
+    least ``delta* - epsilon gamma / L``; that also holds where delta* was clipped.
+    """
+    found = Found.empty(rows)
     samples = np.zeros(len(rows), dtype=np.int64)
     for i, generator in enumerate(rng.spawn(len(rows))):
         delta_star, features, samples[i] = linear_monte_carlo_explainer(
             Instance(model, rows[i]), float(task.delta), float(epsilon), gamma, generator
         )
         found.mask[i, features] = True
-        found.lower[i] = delta_star
+        found.lower[i] = max(delta_star - float(epsilon) * gamma / steps(rows.shape[1]), 0.0)
         found.minimality[i] = "near-minimum"
         found.epsilon[i] = float_above(epsilon)
     return found, samples
-
-
-def _empty(rows: NDArray[np.bool_]) -> Found:
-    n = len(rows)
-    return Found(
-        np.zeros(rows.shape, dtype=np.bool_),
-        np.zeros(n),
-        np.ones(n),
-        np.full(n, "", dtype="<U16"),
-        np.zeros(n),
-        {},
-    )

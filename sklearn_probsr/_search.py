@@ -29,7 +29,7 @@ from sklearn_probsr.engines._rows import Answers, Candidates
 from sklearn_probsr.engines._walk import Level, search_rows
 from sklearn_probsr.exceptions import UnreachableError
 
-__all__ = ["Found", "Task", "search"]
+__all__ = ["Found", "Task", "search", "unreachable"]
 
 # Width to which the guarantee of an answer is computed.
 _TOL = 1e-4
@@ -77,12 +77,19 @@ class Found:
     epsilon: NDArray[np.float64]
     exact: dict[int, Fraction]
 
+    @classmethod
+    def empty(cls, rows: NDArray[np.bool_]) -> Found:
+        """Return room for the answers of some rows."""
+        n = len(rows)
+        names = np.full(n, "", dtype="<U16")
+        return cls(np.zeros_like(rows), np.zeros(n), np.ones(n), names, np.zeros(n), {})
+
 
 def search(model: LinearModel, rows: NDArray[np.bool_], task: Task) -> Found:
     """Return the smallest set of each row that reaches delta, with what was proved of it."""
     answers = Answers.empty(*rows.shape)
     ranking = model.cached(("ranking", task.include), lambda: Ranking.of(model, task.include))
-    if len(ranking.features) and task.delta < 1:
+    if ranking.usable and task.delta < 1:
         _search_together(ranking, np.ascontiguousarray(rows), task, answers)
     answers.mask[:, list(task.include)] = True
     found = _claims(answers, task)
@@ -216,7 +223,22 @@ class _Prefixes:
         while at - below > 1:
             middle = (at + below) // 2
             below, at = (below, middle) if self.reaches(middle) else (middle, at)
+        # An undecided size may hide a smaller one that is decided.
+        while below >= 0 and self.reaches(below) is not False:
+            at = below if self.reaches(below) else at
+            below -= 1
         return at
+
+
+def unreachable(
+    task: Task, i: int, what: str, best: str, over: str = "uniform completions"
+) -> UnreachableError:
+    """Return the error that names the best guarantee without the excluded features."""
+    return UnreachableError(
+        f"delta = {float(task.delta):g} {what} for row {i} without the features in exclude: the "
+        f"best guarantee that the others give is {best} ({over}). Exclude fewer features, lower "
+        "delta, or set max_size to get the best set all the same."
+    )
 
 
 def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
@@ -227,12 +249,8 @@ def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
     epsilon = 0.0
     if k is None and task.max_size is None:
         best = prefixes.narrowed(len(prefixes.members))
-        raise UnreachableError(
-            f"delta = {float(task.delta):g} cannot be reached for row {i} without the features "
-            f"in exclude: the best guarantee that the others give is {best} "
-            "(uniform completions). Exclude fewer features, lower delta, or set max_size to "
-            "get the best set all the same."
-        )
+        sure = (best < task.delta).value
+        raise unreachable(task, i, "cannot be reached" if sure else "is not proved", f"{best}")
     if k is None or k > most:
         k, minimality = min(most, len(prefixes.members)), "best-of-size"
     elif k == 0 or task.delta == 1 or prefixes.reaches(k - 1) is False:
@@ -251,15 +269,15 @@ def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
 def _near_minimum(prefixes: _Prefixes, k: int, task: Task) -> tuple[int, float]:
     """Choose between k, which surely suffices, and smaller sizes that may.
 
-    Strictly (no slack): the set of size k is a minimum for every level in
-    ``(v_{k-1}, v_k]``, which is not empty (strictness lemma), so for one in
-    ``[delta, delta + epsilon]`` with epsilon just above ``upper_{k-1} - delta``.
+    Strictly (no slack): no smaller set reaches ``delta + epsilon``, with epsilon just above
+    ``upper_{k-1} - delta``. (Where nothing is excluded v_{k-1} < v_k, by the strictness lemma,
+    so the set is a minimum for some level in ``[delta, delta + epsilon]``.)
     With slack: the smallest size that is not surely too small is no larger than the minimum,
     and is taken if its guarantee is proved to be within the slack.
     """
     if task.slack is not None:
         small = k
-        while small > 0 and prefixes.reaches(small - 1) is None:
+        while small > 0 and prefixes.reaches(small - 1) is not False:
             small -= 1
         short = task.delta - Fraction(prefixes.narrowed(small).lower)
         if short <= task.slack:

@@ -172,7 +172,7 @@ def test_a_frame_in_another_order_is_refused():
     frame = pd.DataFrame({"b": [1, 0], "a": [0, 1]})
     message = (
         "X has the model's features in another order: column 0 is 'b', the model has 'a' there. "
-        "Pass X[list(model.feature_names)]."
+        "Reorder it with X[list(model.feature_names)]."
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         model.predict(frame)

@@ -30,6 +30,7 @@ CORE = (
     "engines",
     "_ranking",
     "_search",
+    "_joint",
     "_paper",
     "_sampling",
     "_curve",

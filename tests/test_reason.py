@@ -47,7 +47,7 @@ def test_an_estimate_says_its_confidence():
     assert text == (
         "Class accepted is kept with probability at least 0.94 over uniform completions, with "
         "confidence 0.999999, given car = 1, debt = 0 and house = 1 (3 of 5 features; no smaller "
-        "set reaches a level within 0.01 of 0.95)."
+        "set reaches 0.95 + 0.01)."
     )
 
 

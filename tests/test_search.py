@@ -369,3 +369,51 @@ def test_a_near_tie_that_no_engine_settles():
     if found.minimality[0] == "near-minimum":
         assert 0 < found.epsilon[0] < 0.01
     assert truth_at[0].upper >= 0.999
+
+
+# --- found by an audit -------------------------------------------------------------------------
+
+
+def test_three_huge_weights_are_not_certainty():
+    """At most one of three huge features may be missing: 7/8 in the guarantee and on the curve."""
+    weights = [2.0**60] * 3 + [1 + i / 64 for i in range(50)]
+    model = LinearModel(weights, sum(weights[3:]))
+    x = np.ones(53)
+    assert guarantee(model, x, ()).upper == pytest.approx(0.875, abs=1e-4)
+    assert guarantee_curve(model, x).upper[0] == pytest.approx(0.875, abs=1e-4)
+    assert sufficient_reason(model, x).size == 1
+    on_the_edge = LinearModel([2.0**60] * 10 + [1.0] * 50, 10 * 2.0**60 + 50)
+    edge = guarantee(on_the_edge, np.ones(60), ())
+    assert Fraction(edge.lower) <= Fraction(1, 2**60) <= Fraction(edge.upper)
+    assert edge.upper < 0.01
+
+
+def test_forced_weights_that_floats_cannot_hold_beside_the_others():
+    """Huge features forced in: counted in integers, whatever their size."""
+    for huge, count in ((2.0**62, 4), (2.0**62, 3), (2.0**70, 2), (1e300, 2)):
+        model = LinearModel([huge] * count + [1.0] * 40, 20)
+        reason = sufficient_reason(model, np.ones(40 + count), include=range(count))
+        assert reason.size == count
+        assert reason.guarantee.lower == 1
+    tiny = LinearModel([1e300, 1e-12, 1e-12, 1e-12], 2e-12)
+    assert sufficient_reason(tiny, [0, 1, 1, 1], include=[0]).size == 3
+
+
+def test_an_excluded_heavy_feature():
+    """Every size has v = 1/2 for sure: the claim is no more than what is proved."""
+    rng = np.random.default_rng(0)
+    weights = np.r_[1000.0, rng.random(99)]
+    model = LinearModel(weights, float(weights.sum() - 500))
+    reason = sufficient_reason(model, np.ones(100), delta=0.5, exclude=[0], max_size=100)
+    assert reason.guarantee.lower <= 0.5 <= reason.guarantee.upper
+    assert reason.minimality in {"best-of-size", "near-minimum", "minimum"}
+    if reason.minimality == "minimum":
+        assert reason.size == 0
+
+
+def test_the_curve_of_extreme_magnitudes():
+    """2^1000 beside 2^-60 has a curve."""
+    model = LinearModel([2.0**1000, 2.0**-60, *np.linspace(1, 2, 60)], 3.3)
+    curve = guarantee_curve(model, np.ones(62))
+    assert (curve.lower <= curve.upper).all()
+    assert curve.lower[1] == 1

@@ -50,7 +50,7 @@ def enumeration(question: SubsetSum) -> Enclosure:
     sure, possible = _count(cut, capacity - n if shift else capacity, capacity)
     if sure == possible:
         return Enclosure.of(Fraction(int(sure), 2**n))
-    return Enclosure(
+    return Enclosure.proved(
         float_below(Fraction(int(sure), 2**n)), float_above(Fraction(int(possible), 2**n))
     )
 

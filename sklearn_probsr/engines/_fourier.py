@@ -26,6 +26,7 @@ Montgomery (1994), Ten lectures, chapter 1.
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,13 +171,17 @@ def _period(squares: int, total: int) -> int:
     return min((math.isqrt(squares) + 1) * math.ceil(SPREADS * 2**19) // 2**20, total) + 1
 
 
-def _sided(beta: float, middle: float, radius: float) -> tuple[float, float]:
-    """Return the bounds of an arc's measure; beyond half a turn it is all or nothing."""
-    if beta >= 0.5:
-        return 1.0, 1.0
-    if beta <= -0.5:
-        return 0.0, 0.0
-    return middle - radius, middle + radius
+def _inside(twice: int, period: int) -> float:
+    """Return ``twice / (2 period)`` for |twice| < period, strictly inside half a turn."""
+    beta = twice / (2 * period)
+    return math.copysign(min(abs(beta), math.nextafter(0.5, 0.0)), beta)
+
+
+def _settled(twice: int, tail: float) -> Enclosure:
+    """Return what a threshold beyond half a period means: all or nothing, up to the tail."""
+    if twice > 0:
+        return Enclosure.proved(1 - tail, 1.0)
+    return Enclosure.proved(0.0, tail)
 
 
 def fourier_cost(question: SubsetSum, degree: int) -> float:
@@ -186,7 +191,12 @@ def fourier_cost(question: SubsetSum, degree: int) -> float:
 
 
 def fourier(
-    question: SubsetSum, low: float, high: float, tol: float, largest_degree: int
+    question: SubsetSum,
+    low: float,
+    high: float,
+    tol: float,
+    largest_degree: int,
+    splits: int = 6,
 ) -> Enclosure:
     """Enclose the probability to ``tol``, or until it is above ``high`` or below ``low``.
 
@@ -199,17 +209,22 @@ def fourier(
         The width that is narrow enough even if the level stays inside.
     largest_degree : int
         The effort at which to give up.
+    splits : int, default=6
+        How many values, each heavier than all that follow it, may be taken case by case.
     """
     values, total = question.values, question.total
+    heavy = _heavy(values, splits)
+    if heavy:
+        # Given the heavy ones, there or not, the rest has a period of its own.
+        width = tol if high > 1 else max(tol, 1e-6)  # a level is no guide to one case alone
+        return _by_cases(question, heavy, width, largest_degree, splits - heavy)
     period = _period(sum(v * v for v in values), total)
     # Half a unit above the capacity there is no sum, so the question is the same there.
     twice = 2 * question.capacity + 1 - total
-    beta = twice / (2 * period)
     tail = TAIL if period < total else 0.0
-    if beta >= 0.5:
-        return Enclosure.proved(1 - tail, 1.0)
-    if beta <= -0.5:
-        return Enclosure.proved(0.0, tail)
+    if abs(twice) >= period:
+        return _settled(twice, tail)
+    beta = _inside(twice, period)
     turns = np.array([v / (2 * period) for v in values])
     blur = (float(turns.sum()) + abs(beta)) * 2 * _UNIT
     degrees = largest_degree >> np.arange(12, -1, -3)
@@ -218,26 +233,57 @@ def fourier(
     return Enclosure.proved(lower - tail, upper + tail)
 
 
+def _heavy(values: list[int], most: int) -> int:
+    """Return how many leading values are each heavier than all that follow them together."""
+    left = sum(v * v for v in values)
+    for h in range(1, min(most, len(values) - 1) + 1):
+        left -= values[h - 1] ** 2
+        if 16 * left < values[h - 1] ** 2:
+            return h
+    return 0
+
+
+def _by_cases(
+    question: SubsetSum, heavy: int, width: float, largest_degree: int, splits: int
+) -> Enclosure:
+    """Average the enclosures of the rest over the subsets of the heavy values."""
+    sums = Counter({0: 1})
+    for v in question.values[:heavy]:
+        sums += Counter({total + v: count for total, count in sums.items()})
+    lower = upper = 0.0
+    for total, count in sums.items():
+        rest = SubsetSum(question.values[heavy:], question.capacity - total)
+        if rest.capacity < 0:
+            continue
+        if rest.capacity >= rest.total:
+            low, high = 1.0, 1.0
+        else:
+            found = fourier(rest, 0.0, 2.0, width, largest_degree, splits)
+            low, high = found.lower, found.upper
+        lower += low * count
+        upper += high * count
+    rounding = 2.0**-50  # of at most 64 sums of numbers up to 1
+    cases = 2**heavy
+    return Enclosure.proved(lower / cases - rounding, upper / cases + rounding)
+
+
 @kernel
 def _prefix_bounds(
     turns: NDArray[np.float64],
     betas: NDArray[np.float64],
     blur: float,
-    first: int,
-    last: int,
+    steps: int,
     degree: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return middle and radius for the sums without the first k values, first <= k <= last."""
-    middles = np.empty(last - first + 1)
-    radii = np.empty(last - first + 1)
+    """Return middle and radius for the sums without the first k values, k = 0 to steps."""
+    middles = np.empty(steps + 1)
+    radii = np.empty(steps + 1)
     products = np.empty(degree)
-    _products(turns[last:], products, 0, degree)
-    reach = turns[first:].sum()
-    for k in range(last, first - 1, -1):
-        middles[k - first], radii[k - first] = _bounds(
-            products, degree, betas[k - first], blur, len(turns), reach
-        )
-        if k > first:
+    _products(turns[steps:], products, 0, degree)
+    reach = turns.sum()
+    for k in range(steps, -1, -1):
+        middles[k], radii[k] = _bounds(products, degree, betas[k], blur, len(turns), reach)
+        if k > 0:
             for i in range(degree):
                 if products[i] != 0.0:
                     products[i] *= sin_cos_turns((i + 1) * turns[k - 1])[1]
@@ -264,14 +310,15 @@ def fourier_prefixes(question: SubsetSum, steps: int, degree: int) -> list[Enclo
             first -= 1
         period = _period(squares[first], totals[first])
         tail = TAIL if period < totals[first] else 0.0
-        turns = np.array([v / (2 * period) for v in values])
+        turns = np.array([v / (2 * period) for v in values[first:]])
         twice = [2 * question.capacity + 1 - totals[k] for k in range(first, last + 1)]
-        betas = np.array([t / (2 * period) for t in twice])
-        inside = np.clip(betas, -0.5, 0.5)
-        blur = (float(turns[first:].sum()) + 0.5) * 2 * _UNIT
-        middles, radii = _prefix_bounds(turns, inside, blur, first, last, degree)
-        for beta, middle, radius in zip(betas[::-1], middles[::-1], radii[::-1], strict=True):
-            lower, upper = _sided(float(beta), float(middle), float(radius))
-            found.append(Enclosure.proved(lower - tail, upper + tail))
+        betas = np.array([_inside(t, period) if abs(t) < period else 0.0 for t in twice])
+        blur = (float(turns.sum()) + 0.5) * 2 * _UNIT
+        middles, radii = _prefix_bounds(turns, betas, blur, last - first, degree)
+        for t, middle, radius in zip(twice[::-1], middles[::-1], radii[::-1], strict=True):
+            if abs(t) >= period:
+                found.append(_settled(t, tail))
+            else:
+                found.append(Enclosure.proved(middle - radius - tail, middle + radius + tail))
         last = first - 1
     return found[::-1]

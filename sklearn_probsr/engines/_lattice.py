@@ -55,8 +55,7 @@ def lattice_prefixes(question: SubsetSum, steps: int) -> list[Enclosure]:
 def _enclosure(inside: float, n: int, capacity: int) -> Enclosure:
     if n <= _EXACT_FLOATS:
         return Enclosure.of(Fraction(inside))
-    slack = _slack(n, capacity)
-    return Enclosure.proved(inside * (1 - slack), inside * (1 + slack))
+    return Enclosure.proved(_lower(inside, n, capacity), _upper(inside, n, capacity))
 
 
 @kernel
@@ -164,12 +163,22 @@ def _walk(
 
 @kernel
 def _lower(mass: float, free: int, capacity: int) -> float:
-    return mass if free <= _EXACT_FLOATS else mass * (1.0 - _slack(free, capacity))
+    if free <= _EXACT_FLOATS:
+        return mass
+    return max(mass * (1.0 - _slack(free, capacity)) - _underflow(free, capacity), 0.0)
 
 
 @kernel
 def _upper(mass: float, free: int, capacity: int) -> float:
-    return mass if free <= _EXACT_FLOATS else min(mass * (1.0 + _slack(free, capacity)), 1.0)
+    if free <= _EXACT_FLOATS:
+        return mass
+    return min(mass * (1.0 + _slack(free, capacity)) + _underflow(free, capacity), 1.0)
+
+
+@kernel
+def _underflow(free: int, capacity: int) -> float:
+    """Return what all roundings of numbers below the smallest normal one can add up to."""
+    return (free + 1.0) * (capacity + 1.0) * 5e-324
 
 
 def lattice_exact_cost(question: SubsetSum) -> float:

@@ -81,9 +81,9 @@ def build_tables(
     pick = np.full((len(ranks), n + 1), -1, dtype=np.int64)
     parts: list[_Table] = []
     for level, rank in enumerate(ranks):
-        period = SPREADS * math.sqrt(variance[rank]) * (1 + 1e-12)
+        period = SPREADS * math.sqrt(variance[rank]) * (1 + 1e-9)
         if rank == 0:  # then the whole support may be the shorter one
-            period = min(period, float(magnitudes.sum()) * (1 + 1e-12) + blur)
+            period = min(period, float(magnitudes.sum()) * (1 + 1e-9) + blur)
         turns = magnitudes / (2 * period)
         rest = np.ones(largest_degree)
         degree = 256
@@ -206,7 +206,7 @@ def _table(
         + TAIL
         + log * (_NEGLIGIBLE + len(turns) * TRIG_ERROR)
         + slope * (blur / period + 4 * _UNIT * reach)
-        + len(k) * _UNIT * (20 * reach + 4 * log)
+        + degree * _UNIT * (20 * reach + 4 * log)
     )
     return _Table(head, period, degree, error, k, vaaler, fejer, products, cosine)
 

@@ -90,6 +90,9 @@ class _Walk(NamedTuple):
     centre: NDArray[np.float64]
     variance: NDArray[np.float64]
     fourth: NDArray[np.float64]
+    skipped: NDArray[np.float64]
+    rest_variance: NDArray[np.float64]
+    rest_fourth: NDArray[np.float64]
 
 
 class Level(NamedTuple):
@@ -106,12 +109,16 @@ def _extend(row: NDArray[np.bool_], positive: bool, ranks: Candidates, walk: _Wa
     j = next_member(row, positive, ranks, walk.chosen[k - 1] + 1 if k > 0 else 0)
     if j == len(ranks.features):
         return False
-    half = 0.5 * ranks.magnitudes[j]
+    # What is free is added up, never subtracted: after a heavy weight nothing may cancel.
+    skipped = walk.skipped[k]
+    for i in range(walk.chosen[k - 1] + 1 if k > 0 else 0, j):
+        skipped += 0.25 * ranks.magnitudes[i] * ranks.magnitudes[i]
     walk.chosen[k] = j
     walk.fixed[j] = True
-    walk.centre[k + 1] = walk.centre[k] + half
-    walk.variance[k + 1] = walk.variance[k] - half * half
-    walk.fourth[k + 1] = walk.fourth[k] - half * half * half * half
+    walk.centre[k + 1] = walk.centre[k] + 0.5 * ranks.magnitudes[j]
+    walk.skipped[k + 1] = skipped
+    walk.variance[k + 1] = skipped + walk.rest_variance[j + 1]
+    walk.fourth[k + 1] = walk.rest_fourth[j + 1]
     return True
 
 
@@ -250,13 +257,18 @@ def search_rows(
         np.empty(n + 1),
         np.zeros(n + 1),
         np.zeros(n + 1),
+        np.zeros(n + 1),
+        np.zeros(n + 1),
+        np.zeros(n + 1),
     )
     reach = 0.0
-    for j in range(n):
+    for j in range(n - 1, -1, -1):
         half = 0.5 * ranks.magnitudes[j]
         reach += half
-        walk.variance[0] += half * half
-        walk.fourth[0] += half * half * half * half
+        walk.rest_variance[j] = walk.rest_variance[j + 1] + half * half
+        walk.rest_fourth[j] = walk.rest_fourth[j + 1] + half * half * half * half
+    walk.variance[0] = walk.rest_variance[0]
+    walk.fourth[0] = walk.rest_fourth[0]
     products = np.empty(tables.widest)
     memo = _memo(len(rows) if shared else 0, n)
     for r in range(len(rows)):

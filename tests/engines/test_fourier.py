@@ -52,6 +52,41 @@ def test_few_values_with_heavy_atoms(values: list[int], capacity: int, data: st.
     assert contains(narrow(SubsetSum(values, capacity), 0.0, degree), truth)
 
 
+MAGNITUDES = st.sampled_from([1, 2, 3, 7, 2**30, 2**30 + 1, 2**60, 2**61 - 1, 2**200, 10**300])
+
+
+@given(st.lists(MAGNITUDES, min_size=1, max_size=12), st.data())
+def test_values_of_any_magnitude(values: list[int], data: st.DataObject):
+    """Half a turn is told in integers: no rounding puts a threshold on the wrong side of it."""
+    values.sort(reverse=True)
+    subset = data.draw(st.sets(st.sampled_from(range(len(values)))))
+    capacity = sum(values[i] for i in subset) + data.draw(st.integers(-1, 1))
+    truth = Fraction(subset_count(values, capacity), 2 ** len(values))
+    question = SubsetSum(values, capacity)
+    assert contains(narrow(question, 0.0, 512), truth)
+    for splits in (0, 2):
+        assert contains(fourier(question, 0.0, 2.0, 0.0, 512, splits), truth)
+    for k, enclosure in enumerate(fourier_prefixes(question, len(values) - 1, 256)):
+        count = subset_count(values[k:], capacity)
+        assert contains(enclosure, Fraction(count, 2 ** (len(values) - k)))
+
+
+def test_a_threshold_just_inside_half_a_turn():
+    """Three huge values, of which at most one may be absent: 7/8, not certainty."""
+    rest = [64 + i for i in range(50)]
+    question = SubsetSum([64 * 2**60] * 3 + sorted(rest, reverse=True), 3 * 64 * 2**60 - 1)
+    assert contains(narrow(question), Fraction(7, 8))
+
+
+def test_heavy_values_are_taken_case_by_case():
+    """A heavy value that stays free does not make the enclosure of the rest useless."""
+    question, truth = perturbed(np.random.default_rng(1), 80, largest=5)
+    heavy = SubsetSum([10**9 * question.total, *question.values], question.capacity)
+    found = narrow(heavy)
+    assert contains(found, truth / 2)
+    assert found.width < 1e-4
+
+
 @given(st.integers(1, 300), st.integers(1, 30))
 def test_one_heavy_value(n: int, seed: int):
     """A period that is much longer than the rest of the spread stays sound."""

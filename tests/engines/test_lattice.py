@@ -40,6 +40,13 @@ def test_binomials_beyond(n: int, data: st.DataObject):
     assert lattice_exact(SubsetSum([1] * n, capacity)).exact == truth
 
 
+@given(st.integers(1050, 1130), st.integers(0, 14))
+def test_tails_below_the_smallest_float(n: int, capacity: int):
+    """Where probabilities underflow the enclosure says so, and still holds the truth."""
+    truth = Fraction(sum(comb(n, k) for k in range(capacity + 1)), 2**n)
+    assert contains(lattice(SubsetSum([1] * n, capacity)), truth)
+
+
 @given(st.lists(st.integers(1, 6), min_size=3, max_size=12), st.integers(0, 40))
 def test_one_programme_gives_every_prefix(values: list[int], capacity: int):
     """Dropping the first k values, for every k, agrees with a programme for each."""

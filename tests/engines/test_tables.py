@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sklearn_probsr import LinearModel, sufficient_reasons
+from sklearn_probsr import LinearModel, guarantee, sufficient_reasons
 from sklearn_probsr._deficits import Instance
 from sklearn_probsr._ranking import EFFORTS, Ranking
 from tests.engines.questions import meet_in_the_middle
@@ -68,3 +68,20 @@ def test_at_500_features_few_nodes_are_live():
     assert tables.widest <= 64
     assert (tables.degree == 2**16).all()
     assert tables.error.max() < 1e-9
+
+
+def test_nothing_cancels_after_a_heavy_weight():
+    """The variance left after 2^30 is added up, not subtracted: no table with too short a period.
+
+    The bounds of the batch agree with those of the engine that sees the set alone.
+    """
+    rng = np.random.default_rng(0)
+    weights = np.r_[2.0**30, 1 + 0.3 * rng.random(6), 0.01 * (1 + rng.random(300))]
+    model = LinearModel(weights, float(weights[0] + weights[1:].sum() / 2))
+    for delta in (0.8, 0.9, 0.95, 0.99):
+        found = sufficient_reasons(model, np.ones((1, len(weights))), delta=delta)
+        alone = guarantee(model, np.ones(len(weights)), found[0].features, tol=1e-6)
+        assert found.lower[0] <= alone.upper
+        assert alone.lower <= found.upper[0]
+        fewer = guarantee(model, np.ones(len(weights)), found[0].features[:-1], tol=1e-6)
+        assert fewer.lower < delta
