@@ -7,10 +7,12 @@ so margins in ``(-c, 0)`` are looked at again with all their digits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +23,40 @@ from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._search import Found, Task, unreachable
-from sklearn_probsr.engines._joint import Rows, branch_and_bound, greedy, margins_with
+from sklearn_probsr.engines._joint import Rows, branch_and_bound, greedy, kept_weight, margins_with
 
 __all__ = ["joint_curve", "joint_guarantee", "search_joint"]
 
 _BITS = 62
 # Row visits that the proof of a minimum, and the search for a better set, may cost: about a ms.
 _BUDGET = 1_000_000
+# Integers beyond 62 bits: so many sets are tried one by one, with all their digits.
+_MOST_SETS = 1000
+
+
+@dataclass(frozen=True)
+class Starts:
+    """The margins of the background rows for one class, nothing fixed: whole, and cut."""
+
+    margins: list[int]
+    shift: int
+    cut: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, model: LinearModel, background: Background, positive: bool) -> Starts:
+        """Count them in integers."""
+        form = model.integer_form
+        reach = sum(map(abs, form.weights))
+        if reach < 2**_BITS:
+            totals = (background.rows @ np.array(form.weights, dtype=np.int64)).tolist()
+        else:
+            totals = [sum(form.weights[i] for i in np.flatnonzero(r)) for r in background.rows]
+        if positive:
+            margins = [total - form.threshold for total in totals]
+        else:
+            margins = [form.threshold - 1 - total for total in totals]
+        shift = max((max(map(abs, margins)) + reach).bit_length() - _BITS, 0)
+        return cls(margins, shift, np.array([m >> shift for m in margins], dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -38,13 +67,18 @@ class Replacement:
     background: Background
 
     @cached_property
-    def _starts(self) -> list[int]:
-        """What the class of the instance has to spare in each background row, in integers."""
-        totals = background_totals(self.instance.model, self.background)
-        threshold = self.instance.model.integer_form.threshold
-        if self.instance.positive:
-            return [total - threshold for total in totals]
-        return [threshold - 1 - total for total in totals]
+    def starts(self) -> Starts:
+        """What the class of the instance has to spare in each background row."""
+        model, positive = self.instance.model, self.instance.positive
+        return model.cached(
+            ("starts", self.background, positive),
+            lambda: Starts.of(model, self.background, positive),
+        )
+
+    @property
+    def shift(self) -> int:
+        """How many bits are cut off so that sums fit."""
+        return self.starts.shift
 
     @cached_property
     def differ(self) -> NDArray[np.bool_]:
@@ -57,10 +91,6 @@ class Replacement:
         return magnitude if self.instance.helps[feature] else -magnitude
 
     @cached_property
-    def _cut_starts(self) -> NDArray[np.int64]:
-        return np.array([start >> self.shift for start in self._starts], dtype=np.int64)
-
-    @cached_property
     def _cut_gains(self) -> NDArray[np.int64]:
         gains = [self.gain(i) >> self.shift for i in range(len(self.instance.row))]
         return np.array(gains, dtype=np.int64)
@@ -68,27 +98,22 @@ class Replacement:
     def margins(self, features: Collection[int]) -> NDArray[np.int64]:
         """Return the cut margins of the background rows when features are fixed."""
         chosen = np.array([*features], dtype=np.intp)
-        return margins_with(self._cut_starts, self.differ, chosen, self._cut_gains[chosen])
-
-    def keeps(self, features: Collection[int]) -> NDArray[np.bool_]:
-        """Tell which background rows keep the class when features are fixed, exactly."""
-        margins = self.margins(features)
-        kept: NDArray[np.bool_] = margins >= 0
-        if self.shift:
-            for r in np.flatnonzero((margins < 0) & (margins >= -len(features) - 1)):
-                exact = self._starts[r] + sum(self.gain(i) for i in features if self.differ[i, r])
-                kept[r] = exact >= 0
-        return kept
-
-    @cached_property
-    def shift(self) -> int:
-        """How many bits must be cut off for sums to fit."""
-        largest = max(map(abs, self._starts)) + sum(self.instance.magnitudes)
-        return max(int(largest).bit_length() - _BITS, 0)
+        return margins_with(self.starts.cut, self.differ, chosen, self._cut_gains[chosen])
 
     def weight(self, features: Collection[int]) -> int:
-        """Return the weight of the background rows that keep the class."""
-        return int(self.background.weights[self.keeps(features)].sum())
+        """Return the weight of the background rows that keep the class, exactly."""
+        chosen = np.array([*features], dtype=np.intp)
+        doubt = len(chosen) + 1 if self.shift else 0
+        weights, gains = self.background.weights, self._cut_gains[chosen]
+        kept, unsure = kept_weight(self.starts.cut, weights, self.differ, chosen, gains, doubt)
+        if not unsure:
+            return int(kept)
+        margins = self.margins(features)
+        for r in np.flatnonzero((margins < 0) & (margins > -doubt)):
+            gained = sum(self.gain(i) for i in features if self.differ[i, r])
+            if self.starts.margins[r] + gained >= 0:
+                kept += weights[r]
+        return int(kept)
 
     def rows(self, forced: Collection[int], members: list[int]) -> Rows:
         """Return what the compiled search reads, with some features fixed already."""
@@ -98,19 +123,6 @@ class Replacement:
             self.differ[members],
             self._cut_gains[members],
         )
-
-
-def background_totals(model: LinearModel, background: Background) -> list[int]:
-    """Return the integer score of every background row; computed once for a model."""
-
-    def compute() -> list[int]:
-        weights = model.integer_form.weights
-        if sum(map(abs, weights)) < 2**_BITS:
-            totals: list[int] = (background.rows @ np.array(weights, dtype=np.int64)).tolist()
-            return totals
-        return [sum(weights[i] for i in np.flatnonzero(row)) for row in background.rows]
-
-    return model.cached(("background", background), compute)
 
 
 def joint_guarantee(
@@ -165,10 +177,7 @@ class _Search:
         self.members = seen.instance.members({*task.include, *task.exclude})
         self.rows = seen.rows(self.forced, self.members)
         self.total = seen.background.total
-        level = task.delta * self.total
-        self.needed = -(
-            -level.numerator // level.denominator
-        )  # the least weight that reaches delta
+        self.needed = math.ceil(task.delta * self.total)  # the least weight that reaches delta
         self.budget = _BUDGET
 
     def features(self, chosen: Collection[int]) -> list[int]:
@@ -229,7 +238,7 @@ class _Search:
             verdict, found = self.look(len(chosen) - 1, self.needed)
             if verdict == 0:
                 return chosen, True
-            if verdict < 0 or self.weight(found) < self.needed:
+            if verdict < 0:
                 return chosen, False
             chosen = found
         return chosen, True
@@ -239,7 +248,7 @@ class _Search:
         while self.budget > 0:
             weight = self.weight(chosen)
             verdict, found = self.look(len(chosen), weight + 1)
-            if verdict != 1 or self.weight(found) <= weight:
+            if verdict != 1:
                 break
             chosen = found
         return chosen
@@ -250,8 +259,21 @@ class _Search:
         return self.improve(set(start))
 
     def look(self, size: int, needed: int) -> tuple[int, set[int]]:
+        """Look for a set of a size and weight: 1 if found, 0 if there is none, -1 if unknown."""
         # A cut margin is short by less than the numbers it is made of.
         floor = -(size + len(self.forced)) if self.seen.shift else 0
         verdict, chosen, spent = branch_and_bound(self.rows, size, needed, floor, self.budget)
         self.budget -= spent
-        return verdict, set(np.flatnonzero(chosen).tolist())
+        found = set(np.flatnonzero(chosen).tolist())
+        if verdict == 1 and self.seen.shift and self.weight(found) < needed:
+            return self.look_exactly(size, needed)
+        return verdict, found
+
+    def look_exactly(self, size: int, needed: int) -> tuple[int, set[int]]:
+        """Try every set, if they are few, with all the digits of long integers."""
+        if math.comb(len(self.members), size) > _MOST_SETS:
+            return -1, set()
+        for chosen in combinations(range(len(self.members)), size):
+            if self.weight(chosen) >= needed:
+                return 1, set(chosen)
+        return 0, set()

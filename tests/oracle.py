@@ -103,3 +103,15 @@ def subset_count(values: Sequence[int], capacity: int) -> int:
             grown[total + v] += count
         counts = grown
     return sum(count for total, count in counts.items() if total <= capacity)
+
+
+def background_guarantee(
+    case: Case, features: Iterable[int], rows: Sequence[Sequence[int]], weights: Sequence[Fraction]
+) -> Fraction:
+    """Return the share of background rows that keep the class: each is classified."""
+    fixed = set(features)
+    kept = Fraction(0)
+    for row, weight in zip(rows, weights, strict=True):
+        z = [case.x[i] if i in fixed else row[i] for i in range(case.d)]
+        kept += weight * (case.says_one(z) == case.label)
+    return kept / sum(weights)

@@ -49,3 +49,15 @@ def levels() -> SearchStrategy[float | Fraction]:
         st.integers(0, 64).map(lambda n: n / 64),
         st.floats(0, 1),
     )
+
+
+@st.composite
+def backgrounds(draw: st.DrawFn, d: int) -> tuple[list[list[int]], list[float] | None]:
+    """Draw background rows with repetitions, and weights or none."""
+    row = st.lists(st.integers(0, 1), min_size=d, max_size=d)
+    pool = draw(st.lists(row, min_size=1, max_size=8))
+    rows = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=14))
+    if draw(st.booleans()):
+        return rows, None
+    numbers = st.sampled_from([0.1, 0.25, 1.0, 3.0, 0.3])
+    return rows, draw(st.lists(numbers, min_size=len(rows), max_size=len(rows)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Rows", "branch_and_bound", "greedy", "margins_with"]
+__all__ = ["Rows", "branch_and_bound", "greedy", "kept_weight", "margins_with"]
 
 
 class Rows(NamedTuple):
@@ -42,6 +42,25 @@ def margins_with(
         for r in range(len(margins)):
             margins[r] += gains[i] * column[r]
     return margins
+
+
+@kernel
+def kept_weight(
+    starts: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    differ: NDArray[np.bool_],
+    features: NDArray[np.intp],
+    gains: NDArray[np.int64],
+    doubt: int,
+) -> tuple[int, int]:
+    """Return the weight of the rows that surely keep the class, and how many are in doubt."""
+    margins = margins_with(starts, differ, features, gains)
+    kept = np.int64(0)
+    unsure = 0
+    for r in range(len(margins)):
+        kept += weights[r] * (margins[r] >= 0)
+        unsure += (margins[r] < 0) & (margins[r] > -doubt)
+    return kept, unsure  # type: ignore[return-value]
 
 
 @inner
