@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         sufficient_reasons,
     )
     from sklearn_probsr._curve import GuaranteeCurve
-    from sklearn_probsr._distributions import Background, Uniform
+    from sklearn_probsr._distributions import Background, Product, Uniform
     from sklearn_probsr._enclosure import Enclosure, Verdict
     from sklearn_probsr._model import LinearModel
     from sklearn_probsr._reason import SufficientReason, SufficientReasons
@@ -36,6 +36,7 @@ __all__ = [
     "InvalidInputError",
     "LinearModel",
     "ProbSRError",
+    "Product",
     "SufficientReason",
     "SufficientReasons",
     "UndecidedError",
@@ -53,7 +54,7 @@ __all__ = [
 _HOMES = {
     "_api": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
     "_curve": ("GuaranteeCurve",),
-    "_distributions": ("Background", "Uniform"),
+    "_distributions": ("Background", "Product", "Uniform"),
     "_enclosure": ("Enclosure", "Verdict"),
     "_model": ("LinearModel",),
     "_reason": ("SufficientReason", "SufficientReasons"),

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn_probsr._arguments import check_model, check_task, check_tol, generator, open_unit
 from sklearn_probsr._curve import GuaranteeCurve, curve
 from sklearn_probsr._deficits import Instance
-from sklearn_probsr._distributions import Background, check_distribution
+from sklearn_probsr._distributions import Background, Product, Uniform, check_distribution
 from sklearn_probsr._enclosure import Enclosure
+from sklearn_probsr._independent import product_curve, product_guarantee, search_product
 from sklearn_probsr._joint import joint_curve, joint_guarantee, search_joint
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._reason import SufficientReason, SufficientReasons
@@ -44,7 +45,7 @@ def guarantee(
         An instance of zeros and ones.
     features : iterable of int or str
         The features to fix, by index or by name. Any set, also one that another method found.
-    distribution : Uniform, Background or None, default=None
+    distribution : Uniform, Product, Background or None, default=None
         What completes the other features; None means uniform.
     tol : float, default=1e-4
         The width to aim for. Where exact counting is cheap the answer is exact; where the
@@ -67,6 +68,8 @@ def guarantee(
     fixed = model.check_features(features, "features")
     if isinstance(chosen, Background):
         return joint_guarantee(instance, fixed, chosen)
+    if isinstance(chosen, Product):
+        return product_guarantee(instance, fixed, chosen)
     return enclose(instance.subset_sum(fixed), None, check_tol(tol))
 
 
@@ -83,7 +86,7 @@ def guarantee_curve(
     model : LinearModel
     x : array-like of shape (d,)
         An instance of zeros and ones.
-    distribution : Uniform, Background or None, default=None
+    distribution : Uniform, Product, Background or None, default=None
         What completes the other features; None means uniform.
     tol : float, default=1e-4
         The width to aim for at each size.
@@ -104,6 +107,8 @@ def guarantee_curve(
     instance = Instance(model, model.check_row(x))
     if isinstance(chosen, Background):
         return GuaranteeCurve(*joint_curve(instance, chosen), chosen)
+    if isinstance(chosen, Product):
+        return GuaranteeCurve(*product_curve(instance, chosen), chosen)
     lower, upper = curve(instance, check_tol(tol))
     return GuaranteeCurve(instance.order, lower, upper, chosen)
 
@@ -133,7 +138,7 @@ def sufficient_reason(
         An instance of zeros and ones.
     delta : float, default=0.95
         The probability to guarantee.
-    distribution : Uniform, Background or None, default=None
+    distribution : Uniform, Product, Background or None, default=None
         What completes the other features; None means uniform.
     method : {"certified", "monte-carlo", "paper"}, default="certified"
         How to find it.
@@ -209,7 +214,7 @@ def sufficient_reasons(
         Instances of zeros and ones.
     delta : float, default=0.95
         The probability to guarantee, in [0, 1]. It means the decimal that it prints as.
-    distribution : Uniform, Background or None, default=None
+    distribution : Uniform, Product, Background or None, default=None
         What completes the other features; None means uniform.
     method : {"certified", "monte-carlo", "paper"}, default="certified"
         ``"certified"`` proves its answers and is deterministic. ``"monte-carlo"`` draws one
@@ -260,13 +265,14 @@ def sufficient_reasons(
     risk = open_unit(gamma, "gamma")
     confidence = 1.0
     samples: Any = 0
+    if not isinstance(chosen, Uniform) and method != "certified":
+        raise InvalidInputError(
+            f"method={method!r} draws uniform completions. Use method='certified' with {chosen!r}."
+        )
     if isinstance(chosen, Background):
-        if method != "certified":
-            raise InvalidInputError(
-                f"method={method!r} draws uniform completions; a count over background rows needs "
-                "no samples. Use method='certified'."
-            )
         found = search_joint(model, rows, task, chosen)
+    elif isinstance(chosen, Product):
+        found = search_product(model, rows, task, chosen)
     elif method == "certified":
         found = search(model, rows, Task(**{**vars(task), "slack": slack}))
     elif method == "monte-carlo":

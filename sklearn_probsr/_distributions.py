@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,7 @@ from sklearn_probsr._exact import decimal_fraction
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["Background", "Distribution", "Uniform", "check_distribution"]
+__all__ = ["Background", "Distribution", "Product", "Uniform", "check_distribution"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,80 @@ class Background:
         return f"Background(<{len(self.rows)} rows, {self.rows.shape[1]} columns>)"
 
 
-Distribution = Uniform | Background
+@dataclass(frozen=True)
+class Product:
+    """Every unknown feature is 1 with a probability of its own, independently of the others.
+
+    Parameters
+    ----------
+    p : array-like of shape (d,)
+        The probability that each feature is 1, in [0, 1]. They mean the decimals that they
+        print as.
+
+    Examples
+    --------
+    >>> str(Product([0.1, 0.5]))
+    'independent completions with 2 given marginals'
+    """
+
+    p: tuple[Fraction, ...]
+
+    def __init__(self, p: ArrayLike | tuple[Fraction, ...]) -> None:
+        values = np.asarray(p, dtype=object)
+        if np.ndim(values) != 1 or len(values) == 0:
+            raise InvalidInputError(
+                "p must be a vector with one probability per feature, got shape "
+                f"{np.shape(values)}."
+            )
+        object.__setattr__(self, "p", tuple(_probability(v, i) for i, v in enumerate(values)))
+
+    @classmethod
+    def fit(cls, X: ArrayLike) -> Product:
+        """Take the share of ones in each column of a data set, as SHAP's values do.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows of zeros and ones.
+
+        Returns
+        -------
+        Product
+            With the exact fractions. Columns that are constant in X are named in a warning:
+            leaving them unknown never changes them.
+        """
+        names = getattr(X, "columns", None)
+        rows = _rows(np.asarray(X), names)
+        ones = np.count_nonzero(rows, axis=0).tolist()
+        constant = [i for i, count in enumerate(ones) if count in {0, len(rows)}]
+        if constant:
+            shown = [str(i if names is None else names[i]) for i in constant[:8]]
+            more = "" if len(constant) <= 8 else f" and {len(constant) - 8} more"
+            warnings.warn(
+                f"constant in X: {', '.join(shown)}{more}. Unknown, these features keep that "
+                "value for certain. Use more data, or give their probabilities by hand.",
+                stacklevel=2,
+            )
+        return cls(tuple(Fraction(count, len(rows)) for count in ones))
+
+    def __str__(self) -> str:
+        return f"independent completions with {len(self.p)} given marginals"
+
+    def __repr__(self) -> str:
+        return f"Product(<{len(self.p)} probabilities>)"
+
+
+Distribution = Uniform | Product | Background
+
+
+def _probability(value: Any, i: int) -> Fraction:
+    try:
+        number = decimal_fraction(value)
+    except (TypeError, ValueError, OverflowError):
+        number = Fraction(-1)
+    if not 0 <= number <= 1:
+        raise InvalidInputError(f"p must lie in [0, 1], got {value!r} for feature {i}.")
+    return number
 
 
 def check_distribution(distribution: Any, model: LinearModel) -> Distribution:
@@ -90,6 +164,13 @@ def check_distribution(distribution: Any, model: LinearModel) -> Distribution:
     if distribution is None:
         return Uniform()
     if isinstance(distribution, Uniform):
+        return distribution
+    if isinstance(distribution, Product):
+        if len(distribution.p) != model.n_features:
+            raise InvalidInputError(
+                f"Product must hold one probability per feature, {model.n_features}, got "
+                f"{len(distribution.p)}."
+            )
         return distribution
     if isinstance(distribution, Background):
         found, expected = distribution.rows.shape[1], model.n_features
@@ -100,8 +181,8 @@ def check_distribution(distribution: Any, model: LinearModel) -> Distribution:
         model.check_columns(distribution.columns, "The background")
         return distribution
     raise InvalidInputError(
-        f"distribution must be None, Uniform() or Background(X), got {distribution!r} of type "
-        f"{type(distribution).__name__}."
+        f"distribution must be None, Uniform(), Product(p) or Background(X), got "
+        f"{distribution!r} of type {type(distribution).__name__}."
     )
 
 

@@ -19,6 +19,7 @@ __all__ = ["SufficientReason", "SufficientReasons"]
 _CLAIMS = {
     "minimum": "no smaller set reaches {delta:g}",
     "subset-minimal": "none can be left out",
+    "near-subset-minimal": "none is known to be superfluous",
     "near-minimum": "no smaller set reaches {delta:g} + {epsilon:.2g}",
     "best-of-size": "the best set of at most {size}, but delta = {delta:g} is not reached",
 }
@@ -40,10 +41,11 @@ class SufficientReason:
         The level that was asked for.
     minimality : str
         What was proved: ``"minimum"`` (no smaller set reaches delta), ``"subset-minimal"`` (no
-        proper subset of it does), ``"near-minimum"`` (no smaller set reaches
+        proper subset of it does; ``"near-subset-minimal"`` where that stays undecided for one
+        of them), ``"near-minimum"`` (no smaller set reaches
         ``delta + epsilon``), or ``"best-of-size"`` (``max_size`` kept it from reaching delta;
-        under uniform completions no other set of that size has a better guarantee, over
-        background rows none was found).
+        under uniform completions no other set of that size has a better guarantee, under
+        other distributions none was found).
     epsilon : float
         0 unless near-minimum.
     prediction : label

@@ -81,7 +81,7 @@ class Found:
     def empty(cls, rows: NDArray[np.bool_]) -> Found:
         """Return room for the answers of some rows."""
         n = len(rows)
-        names = np.full(n, "", dtype="<U16")
+        names = np.full(n, "", dtype="<U19")
         return cls(np.zeros_like(rows), np.zeros(n), np.ones(n), names, np.zeros(n), {})
 
 
@@ -104,7 +104,7 @@ def _claims(answers: Answers, task: Task) -> Found:
     """Say what the bounds of each answer prove."""
     reached = answers.lower >= float_above(task.delta)
     near = reached & (answers.size > 0) & (answers.before >= float_below(task.delta))
-    minimality = np.where(reached, "minimum", "best-of-size").astype("<U16")
+    minimality = np.where(reached, "minimum", "best-of-size").astype("<U19")
     minimality[near] = "near-minimum"
     epsilon = np.zeros(len(near))
     for i in np.flatnonzero(near):

@@ -115,3 +115,26 @@ def background_guarantee(
         z = [case.x[i] if i in fixed else row[i] for i in range(case.d)]
         kept += weight * (case.says_one(z) == case.label)
     return kept / sum(weights)
+
+
+def product_guarantee(case: Case, features: Iterable[int], p: Sequence[Fraction]) -> Fraction:
+    """Return Pr[class kept] when feature i is 1 with probability p_i: the sum's distribution."""
+    fixed = set(features)
+    start = sum((Fraction(case.weights[i]) for i in fixed if case.x[i]), Fraction(0))
+    sums = {start: Fraction(1)}
+    for i in range(case.d):
+        if i not in fixed:
+            grown: Counter[Fraction] = Counter()
+            for total, mass in sums.items():
+                grown[total] += mass * (1 - p[i])
+                grown[total + Fraction(case.weights[i])] += mass * p[i]
+            sums = grown
+    threshold = Fraction(case.threshold)
+    return sum(
+        (
+            mass
+            for total, mass in sums.items()
+            if (total > threshold if case.strict else total >= threshold) == case.label
+        ),
+        Fraction(0),
+    )

@@ -66,7 +66,8 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"distribution": "normal"},
-        "distribution must be None, Uniform() or Background(X), got 'normal' of type str.",
+        "distribution must be None, Uniform(), Product(p) or Background(X), got 'normal' "
+        "of type str.",
     ),
     (
         {"method": "monte-carlo", "random_state": "seed"},

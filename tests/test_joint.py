@@ -282,8 +282,8 @@ def test_a_background_must_fit_the_model():
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         guarantee(model, [1, 0], [], distribution=Background(frame))
     message = (
-        "method='paper' draws uniform completions; a count over background rows needs no samples. "
-        "Use method='certified'."
+        "method='paper' draws uniform completions. Use method='certified' with "
+        "Background(<1 rows, 2 columns>)."
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         sufficient_reason(model, [1, 0], method="paper", distribution=Background([[0, 1]]))

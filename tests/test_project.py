@@ -31,6 +31,7 @@ CORE = (
     "_ranking",
     "_search",
     "_joint",
+    "_independent",
     "_paper",
     "_sampling",
     "_curve",
