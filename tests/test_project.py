@@ -6,6 +6,7 @@ import dataclasses
 import graphlib
 import inspect
 import io
+import os
 import re
 import subprocess
 import sys
@@ -314,19 +315,46 @@ def code_blocks(text: str) -> list[tuple[int, str, str | None]]:
     return [(text.count("\n", 0, match.start(1)), match[1], match[2]) for match in found]
 
 
+PAGES = ["README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
+
+
 @needs_sources
-def test_readme_code_runs(tmp_path, monkeypatch):
-    """Each Python block of the README runs by itself and prints the block that follows it."""
+@pytest.mark.parametrize("page", PAGES)
+def test_code_of_a_page_runs(page: str, tmp_path, monkeypatch):
+    """Each Python block of a page runs by itself and prints the block that follows it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
-    blocks = code_blocks(read("README.md"))
-    assert blocks, "the README has no Python block"
+    blocks = code_blocks(read(page))
+    assert blocks or page != "README.md", "the README has no Python block"
     for line, code, expected in blocks:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile("\n" * line + code, "README.md", "exec"), {"__name__": "readme"})
+            exec(compile("\n" * line + code, page, "exec"), {"__name__": "page"})
         if expected is not None:
-            assert printed.getvalue() == expected, f"README.md, line {line + 1}"
+            assert printed.getvalue() == expected, f"{page}, line {line + 1}"
+
+
+@needs_sources
+@pytest.mark.parametrize("page", PAGES)
+def test_links_of_a_page_lead_somewhere(page: str):
+    """Every relative link of a page is a file of the project."""
+    for target in re.findall(r"\]\(([^)#:]+)\)", read(page)):
+        assert (ROOT / page).parent.joinpath(target).exists(), f"{page} links to {target}"
+
+
+@needs_sources
+@pytest.mark.parametrize("script", sorted(p.name for p in (ROOT / "examples").glob("*.py")))
+def test_examples_run(script: str, tmp_path):
+    """Each example runs by itself, without a screen and without a warning."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(ROOT / "examples" / script)],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_code_blocks_are_found():
