@@ -6,6 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,16 @@ class Product:
                 stacklevel=2,
             )
         return cls(tuple(Fraction(count, len(rows)) for count in ones))
+
+    @cached_property
+    def denominator(self) -> int:
+        """A common denominator of the probabilities."""
+        return math.lcm(*(p.denominator for p in self.p))
+
+    @cached_property
+    def numerators(self) -> list[int]:
+        """The probabilities times the denominator."""
+        return [int(p * self.denominator) for p in self.p]
 
     def __str__(self) -> str:
         return f"independent completions with {len(self.p)} given marginals"

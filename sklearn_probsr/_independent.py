@@ -11,81 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr._costs import Costs
 from sklearn_probsr._deficits import Instance
 from sklearn_probsr._distributions import Product
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._search import Found, Task, unreachable
-from sklearn_probsr.engines._weighted import WeightedSum, enclose_weighted
 
 __all__ = ["product_curve", "product_guarantee", "search_product"]
 
-_TOL = 1e-4
-# Relative weights of the variance in the rankings; 0 is the mean cost, the signed SHAP value.
-_LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
 # So many sets, one smaller than the set found, are refuted one by one to prove a minimum.
 _MOST_SETS = 1000
-
-
-class Costs:
-    """What each feature of an instance may cost, and how likely that is."""
-
-    def __init__(self, instance: Instance, product: Product) -> None:
-        self.instance = instance
-        # the chance that an unknown feature comes out different from the instance
-        self.change = [
-            1 - p if value else p for p, value in zip(product.p, instance.row, strict=True)
-        ]
-        self._known: dict[tuple[frozenset[int], Fraction | None], Enclosure] = {}
-
-    def question(self, fixed: Collection[int]) -> WeightedSum:
-        """Return the random sum that is left when some features are known.
-
-        A gain with chance q is a gain for certain and a cost with chance 1 - q.
-        """
-        capacity = self.instance.margin
-        parts = []
-        for i, magnitude in enumerate(self.instance.magnitudes):
-            if magnitude == 0 or i in fixed:
-                continue
-            chance = self.change[i]
-            if not self.instance.helps[i]:
-                capacity += magnitude
-                chance = 1 - chance
-            if chance == 1:
-                capacity -= magnitude
-            elif chance > 0:
-                parts.append((magnitude, chance))
-        parts.sort(reverse=True)
-        return WeightedSum([v for v, _ in parts], [p for _, p in parts], capacity)
-
-    def enclosure(self, fixed: Collection[int], delta: Fraction | None) -> Enclosure:
-        """Enclose the guarantee of a set, once."""
-        key = (frozenset(fixed), delta)
-        if key not in self._known:
-            self._known[key] = enclose_weighted(self.question(key[0]), delta, _TOL)
-        return self._known[key]
-
-    def rankings(self, members: list[int]) -> list[list[int]]:
-        """Return the members by decreasing promise, in several ways."""
-        score = np.array([float(Fraction(self.instance.magnitudes[i], self._top)) for i in members])
-        chance = np.array([float(self.change[i]) for i in members])
-        mean, variance = score * chance, score**2 * chance * (1 - chance)
-        scale = max(float(mean.max(initial=0.0)), 1e-300)
-        found = []
-        for weight in _LAMBDAS:
-            key = score if math.isinf(weight) else mean + weight * variance / scale
-            found.append([members[j] for j in np.argsort(-key, kind="stable")])
-        return found
-
-    @property
-    def _top(self) -> int:
-        return max(self.instance.magnitudes) or 1
 
 
 def product_guarantee(instance: Instance, features: Collection[int], product: Product) -> Enclosure:
@@ -176,10 +116,11 @@ class _Search:
 
     def pruned(self, order: list[int]) -> set[int]:
         """Return the shortest prefix that suffices, without what it can do without."""
-        below, at = -1, len(order)
-        while at - below > 1:
-            middle = (below + at) // 2
-            below, at = (below, middle) if self.verdict(order[:middle]) else (middle, at)
+        at = self.costs.guess(self.forced, order, self.task.delta)
+        while not self.verdict(order[:at]):
+            at += 1
+        while at > 0 and self.verdict(order[: at - 1]):
+            at -= 1
         chosen = set(order[:at])
         for i in reversed(order[:at]):
             if self.verdict(chosen - {i}):

@@ -32,6 +32,7 @@ CORE = (
     "_ranking",
     "_search",
     "_joint",
+    "_costs",
     "_independent",
     "_paper",
     "_sampling",

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,13 +46,16 @@ class WeightedSum:
     ----------
     values : list of int
         Positive integers, in decreasing order.
-    chances : list of Fraction
-        The probability that each is there, strictly between 0 and 1; independent.
+    chances : list of int
+        The probability that each is there, strictly between 0 and 1, times the denominator;
+        they are independent.
+    denominator : int
     capacity : int
     """
 
     values: list[int]
-    chances: list[Fraction]
+    chances: list[int]
+    denominator: int
     capacity: int
 
     @cached_property
@@ -62,7 +66,17 @@ class WeightedSum:
     @cached_property
     def mean(self) -> Fraction:
         """The expected sum."""
-        return sum((v * p for v, p in zip(self.values, self.chances, strict=True)), Fraction(0))
+        return Fraction(sum(map(mul, self.values, self.chances)), self.denominator)
+
+    @cached_property
+    def squares(self) -> int:
+        """The sum of the squares of all values."""
+        return sum(map(mul, self.values, self.values))
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The chances as floats, each rounded once."""
+        return np.array([chance / self.denominator for chance in self.chances])
 
 
 def enclose_weighted(question: WeightedSum, delta: Fraction | None, tol: float) -> Enclosure:
@@ -101,8 +115,7 @@ def _closed_form(question: WeightedSum) -> Enclosure:
     if question.capacity >= question.total:
         return Enclosure.of(Fraction(1))
     excess = question.capacity - question.mean
-    squares = sum(v * v for v in question.values)
-    exponent = min(2 * excess * excess / squares, Fraction(1000))
+    exponent = min(2 * excess * excess / question.squares, Fraction(1000))
     tail = math.exp(-float(exponent) * (1 - 1e-14)) * (1 + 1e-14)
     # The empty sum always fits and the whole one never does, so neither 0 nor 1 is the answer.
     return Enclosure.proved(1 - tail, 1.0) if excess > 0 else Enclosure.proved(0.0, tail)
@@ -111,16 +124,14 @@ def _closed_form(question: WeightedSum) -> Enclosure:
 def _exactly(question: WeightedSum) -> Enclosure:
     """Return the probability as a fraction, from the distribution of the sum."""
     sums: Counter[int] = Counter({0: 1})
-    denominator = 1
-    for v, p in zip(question.values, question.chances, strict=True):
+    for v, chance in zip(question.values, question.chances, strict=True):
         grown: Counter[int] = Counter()
         for total, mass in sums.items():
-            grown[total] += mass * (p.denominator - p.numerator)
-            grown[total + v] += mass * p.numerator
+            grown[total] += mass * (question.denominator - chance)
+            grown[total + v] += mass * chance
         sums = grown
-        denominator *= p.denominator
     kept = sum(mass for total, mass in sums.items() if total <= question.capacity)
-    return Enclosure.of(Fraction(kept, denominator))
+    return Enclosure.of(Fraction(kept, question.denominator ** len(question.values)))
 
 
 def _counted(question: WeightedSum) -> Enclosure:
@@ -128,7 +139,7 @@ def _counted(question: WeightedSum) -> Enclosure:
     n = len(question.values)
     shift = max(question.total.bit_length() - _BITS, 0)
     values = np.array([v >> shift for v in question.values], dtype=np.int64)
-    chances = np.array([float(p) for p in question.chances])
+    chances = question.probabilities
     capacity = min(question.capacity, question.total) >> shift
     sure, possible = _meet(values, chances, capacity - n if shift else capacity, capacity)
     # A mass is a product of n factors, each off by 2 u (1 - p and p were rounded), summed up
@@ -196,7 +207,7 @@ def _fourier(
 ) -> Enclosure:
     """Enclose the probability by Vaaler's bounds; see ``_fourier`` for the rest of the story."""
     values, total = question.values, question.total
-    spread = math.isqrt(sum(v * v for v in values)) + 1
+    spread = math.isqrt(question.squares) + 1
     window = spread * math.ceil(SPREADS * 2**19) // 2**20 + 5
     covers = window >= total + 2
     period = total + 2 if covers else window
@@ -209,7 +220,7 @@ def _fourier(
     if cut <= left:
         return Enclosure.proved(0.0, tail)
     turns = np.array([v / period for v in values])
-    chances = np.array([float(p) for p in question.chances])
+    chances = question.probabilities
     alpha, beta = float(left / period), float(cut / period)
     blur = 2 * _UNIT * (abs(alpha) + abs(beta))
     length = float((cut - left) / period)
