@@ -17,6 +17,7 @@ __all__ = ["EFFORTS", "Ranking"]
 
 # Models on so short a lattice are searched by dynamic programming.
 _LATTICE_WORK = 2**21
+_COARSE_WORK = 2**27
 # Beyond this rounding error the tables would decide nothing.
 _MOST_BLUR = 1e-6
 # (nodes a row may cost, largest degree) of the tables, tried in turn.
@@ -90,13 +91,18 @@ class Ranking:
 
     @cached_property
     def integers(self) -> NDArray[np.int64] | None:
-        """The magnitudes as integers, where they make a short lattice."""
+        """The magnitudes as integers, where a dynamic programme over them is the way to go.
+
+        That is so if it is cheap, or if the lattice is so coarse that thresholds lie on heavy
+        atoms, which no other engine can tell from the space beside them.
+        """
         form = self.model.integer_form
         values = [abs(form.weights[i]) for i in self.features]
-        largest = sum(map(abs, form.weights)) + abs(form.threshold)
-        if sum(values) * len(values) > _LATTICE_WORK or largest >= 2**53:
+        total, n = sum(values), len(values)
+        if sum(map(abs, form.weights)) + abs(form.threshold) >= 2**53:
             return None
-        return np.array(values, dtype=np.int64)
+        coarse = total <= 64 * n and total * n <= _COARSE_WORK
+        return np.array(values, dtype=np.int64) if coarse or total * n <= _LATTICE_WORK else None
 
 
 def _clamped(value: Fraction) -> float:
