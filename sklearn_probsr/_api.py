@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -281,7 +282,7 @@ def sufficient_reasons(
         found, samples = search_by_samples(
             model, rows, task, slack, failure, generator(random_state)
         )
-        confidence = max(1 - failure * (1 if task.max_size is None else 2), 0.0)
+        confidence = _confidence(failure * (1 if task.max_size is None else 2))
     elif method == "paper":
         if task.include or task.exclude or task.max_size is not None:
             raise InvalidInputError(
@@ -293,7 +294,7 @@ def sufficient_reasons(
         found, samples = search_as_published(
             model, rows, task, slack, failure, generator(random_state)
         )
-        confidence = max(1 - 3 * failure, 0.0)
+        confidence = _confidence(3 * failure)
     else:
         raise InvalidInputError(f"method must be one of {_METHODS}, got {method!r}.")
     return SufficientReasons(
@@ -312,3 +313,8 @@ def sufficient_reasons(
         forced=task.include,
         exact=found.exact,
     )
+
+
+def _confidence(failure: float) -> float:
+    """Return the confidence of an estimate, which is never that of a proof."""
+    return min(max(1 - failure, 0.0), math.nextafter(1.0, 0.0))

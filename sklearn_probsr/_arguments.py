@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -30,7 +31,7 @@ def check_tol(tol: float) -> float:
     """Return a width, or say that it is none."""
     try:
         value = float(tol)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not value >= 0:
         raise InvalidInputError(f"tol must be a number >= 0, got {tol!r}.")
@@ -76,9 +77,13 @@ def check_task(
             f"include and exclude must not share features, got {both[0]!r} in both."
         )
     if max_size is not None:
-        if isinstance(max_size, bool) or not hasattr(max_size, "__index__") or max_size < 0:
+        try:
+            most = -1 if isinstance(max_size, bool) else operator.index(max_size)
+        except TypeError:
+            most = -1
+        if most < 0:
             raise InvalidInputError(f"max_size must be a whole number >= 0, got {max_size!r}.")
-        max_size = max_size.__index__()
+        max_size = most
         if max_size < len(inside):
             raise InvalidInputError(
                 f"include forces {len(inside)} features in, more than max_size = {max_size}. "

@@ -13,12 +13,15 @@ from sklearn_probsr._deficits import Instance, SubsetSum
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr.engines import enclose
 from sklearn_probsr.engines._enumeration import enumeration_cost
-from sklearn_probsr.engines._fourier import fourier_prefixes
+from sklearn_probsr.engines._fourier import fourier, fourier_cost, fourier_prefixes
 from sklearn_probsr.engines._lattice import lattice_cost, lattice_prefixes
 
 __all__ = ["GuaranteeCurve", "curve"]
 
 _CHEAP_SECONDS = 2e-4
+# Sizes that stay wider than asked are looked at again, up to this degree and cost together.
+_DEGREE = 2**17
+_BUDGET_SECONDS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +80,14 @@ def _enclosures(instance: Instance, members: list[int], tol: float) -> list[Encl
     degree = 2 ** math.ceil(math.log2(4 / min(max(tol, 2.0**-16), 1.0)))
     rough = fourier_prefixes(question, steps - 1, degree)
     found = []
+    budget = _BUDGET_SECONDS
     for k, known in enumerate(rough):
         part = SubsetSum(question.values[k:], question.capacity)
-        cheap = enumeration_cost(part) < _CHEAP_SECONDS
-        found.append(enclose(part, None, tol) if cheap or known.width > tol else known)
+        if enumeration_cost(part) < _CHEAP_SECONDS:
+            found.append(enclose(part, None, tol))
+        elif known.width > tol and budget > 0:
+            found.append(known.intersect(fourier(part, 0.0, 2.0, tol, _DEGREE)))
+            budget -= fourier_cost(part, _DEGREE)
+        else:
+            found.append(known)
     return found

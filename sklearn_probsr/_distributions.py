@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr._exact import decimal_fraction
-from sklearn_probsr._model import LinearModel
+from sklearn_probsr._model import LinearModel, as_array, zeros_and_ones
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["Background", "Distribution", "Product", "Uniform", "check_distribution"]
@@ -61,7 +61,7 @@ class Background:
 
     def __init__(self, X: ArrayLike, weights: ArrayLike | None = None) -> None:
         names = getattr(X, "columns", None)
-        rows = _rows(np.asarray(X), names)
+        rows = _rows(as_array(X, "A background"), names)
         put = object.__setattr__
         put(self, "rows", rows)
         put(self, "weights", _weights(weights, len(rows)))
@@ -127,7 +127,7 @@ class Product:
             leaving them unknown never changes them.
         """
         names = getattr(X, "columns", None)
-        rows = _rows(np.asarray(X), names)
+        rows = _rows(as_array(X, "A background"), names)
         ones = np.count_nonzero(rows, axis=0).tolist()
         constant = [i for i, count in enumerate(ones) if count in {0, len(rows)}]
         if constant:
@@ -203,10 +203,10 @@ def _rows(array: NDArray[Any], names: Any) -> NDArray[np.bool_]:
             f"A background must have two dimensions, (rows, features), got an array of shape "
             f"{array.shape}."
         )
-    if len(array) == 0:
-        raise InvalidInputError("A background must have at least one row, got none.")
-    ones = np.asarray(array == 1, dtype=np.bool_)
-    valid = ones | np.asarray(array == 0, dtype=np.bool_)
+    if 0 in array.shape:
+        what = "row" if len(array) == 0 else "column"
+        raise InvalidInputError(f"A background must have at least one {what}, got none.")
+    ones, valid = zeros_and_ones(array)
     if not valid.all():
         row, column = np.argwhere(~valid)[0]
         name = column if names is None else repr(names[column])
@@ -235,7 +235,7 @@ def _weights(weights: ArrayLike | None, n: int) -> NDArray[np.int64]:
 
 def _fractions(given: NDArray[Any]) -> list[Fraction]:
     try:
-        numbers = [decimal_fraction(w) for w in given.tolist()]
+        numbers = [decimal_fraction(w) for w in given]
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError("weights must be finite numbers.") from None
     for i, number in enumerate(numbers):

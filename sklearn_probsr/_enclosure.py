@@ -114,6 +114,13 @@ class Enclosure:
         """The length of the interval."""
         return self.upper - self.lower
 
+    def intersect(self, other: Enclosure) -> Enclosure:
+        """Return what two proved enclosures of one probability say together."""
+        for known in (self, other):
+            if known.exact is not None:
+                return known
+        return Enclosure(max(self.lower, other.lower), min(self.upper, other.upper))
+
     def _ends(self) -> tuple[Fraction, Fraction]:
         if self.exact is not None:
             return self.exact, self.exact
@@ -124,28 +131,35 @@ class Enclosure:
 
     def __ge__(self, delta: Any) -> Verdict:
         lower, upper = self._ends()
-        level = decimal_fraction(delta)
+        level = _level(delta)
         return self._verdict(lower >= level, upper < level)
 
     def __gt__(self, delta: Any) -> Verdict:
         lower, upper = self._ends()
-        level = decimal_fraction(delta)
+        level = _level(delta)
         return self._verdict(lower > level, upper <= level)
 
     def __lt__(self, delta: Any) -> Verdict:
         lower, upper = self._ends()
-        level = decimal_fraction(delta)
+        level = _level(delta)
         return self._verdict(upper < level, lower >= level)
 
     def __le__(self, delta: Any) -> Verdict:
         lower, upper = self._ends()
-        level = decimal_fraction(delta)
+        level = _level(delta)
         return self._verdict(upper <= level, lower > level)
 
     def __str__(self) -> str:
         below, above = self._ends()
         lower, upper = lower_text(below), upper_text(above)
         return lower if lower == upper else f"[{lower}, {upper}]"
+
+
+def _level(delta: Any) -> Fraction:
+    try:
+        return decimal_fraction(delta)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(f"An enclosure is compared with a number, got {delta!r}.") from None
 
 
 def lower_text(value: Any, digits: int = 6) -> str:

@@ -201,9 +201,14 @@ class _Search:
             chosen, proved = self.shrink(chosen)
         most = len(self.members) if self.task.most is None else self.task.most
         if best < self.needed or len(chosen) > most:
-            return self.features(self.best_of(min(most, len(self.members)))), "best-of-size"
-        chosen = self.improve(chosen)
-        return self.features(chosen), "minimum" if proved else "subset-minimal"
+            chosen, proved = self.best_of(min(most, len(self.members))), False
+            if self.weight(chosen) < self.needed:
+                return self.features(chosen), "best-of-size"
+        else:
+            chosen = self.improve(chosen)
+        if proved:
+            return self.features(chosen), "minimum"
+        return self.features(self.pruned(sorted(chosen))), "subset-minimal"
 
     def smallest(self) -> set[int]:
         """Return the smallest of some greedy sets, pruned until nothing can be left out."""
@@ -240,7 +245,7 @@ class _Search:
                 return chosen, True
             if verdict < 0:
                 return chosen, False
-            chosen = found
+            chosen = self.pruned(sorted(found))  # it may hold what it does not need
         return chosen, True
 
     def improve(self, chosen: set[int]) -> set[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn_probsr._exact import integer_multiples
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["IntegerForm", "LinearModel"]
+__all__ = ["IntegerForm", "LinearModel", "as_array", "zeros_and_ones"]
 
 T = TypeVar("T")
 
@@ -164,7 +165,15 @@ class LinearModel:
             Labels out of ``classes``.
         """
         positive = self.is_positive(self.check_rows(X))
-        return np.array(self.classes)[positive.astype(np.intp)]
+        return self._labels[positive.astype(np.intp)]
+
+    @cached_property
+    def _labels(self) -> NDArray[Any]:
+        labels = np.empty(2, dtype=object)
+        labels[:] = self.classes
+        if type(self.classes[0]) is type(self.classes[1]) and np.ndim(self.classes[0]) == 0:
+            return np.array(self.classes)
+        return labels
 
     def margin(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return ``x · weights - threshold`` for each row, correctly rounded.
@@ -190,11 +199,12 @@ class LinearModel:
         try:
             return float(exact)
         except OverflowError:
-            return math.copysign(math.inf, exact)
+            return math.inf if exact > 0 else -math.inf
 
     def check_row(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Return one instance as booleans, or say which value is not 0 or 1."""
-        array = np.asarray(x)
+        array = as_array(x, "x")
+        self.check_columns(_labels(x), "x")
         if array.ndim == 2 and array.shape[0] == 1:
             array = array[0]
         if array.ndim != 1:
@@ -211,7 +221,7 @@ class LinearModel:
 
     def check_rows(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Return instances as booleans, or say which value is not 0 or 1."""
-        array = np.asarray(X)
+        array = as_array(X, "X")
         self.check_columns(getattr(X, "columns", None), "X")
         if array.ndim != 2:
             raise InvalidInputError(
@@ -239,13 +249,7 @@ class LinearModel:
     def _binary(self, array: NDArray[Any], name: str) -> NDArray[np.bool_]:
         if array.dtype == np.bool_:
             return array
-        try:
-            ones = np.asarray(array == 1, dtype=np.bool_)
-            valid = ones | np.asarray(array == 0, dtype=np.bool_)
-        except (TypeError, ValueError):
-            raise InvalidInputError(
-                f"{name} must be an array of zeros and ones, got dtype {array.dtype}."
-            ) from None
+        ones, valid = zeros_and_ones(array)
         if not valid.all():
             row, column = np.argwhere(~valid)[0]
             where = f"row {row}, " if name == "X" else ""
@@ -262,7 +266,13 @@ class LinearModel:
                 f"{argument} must be a collection of features, got the text {features!r}. "
                 f"Write [{features!r}]."
             )
-        return tuple(dict.fromkeys(self._index(feature, argument) for feature in features))
+        try:
+            given = list(features)
+        except TypeError:
+            raise InvalidInputError(
+                f"{argument} must be a collection of features, got {features!r}."
+            ) from None
+        return tuple(dict.fromkeys(self._index(feature, argument) for feature in given))
 
     def _index(self, feature: int | str, argument: str) -> int:
         if isinstance(feature, str):
@@ -273,8 +283,8 @@ class LinearModel:
                 f"The model's features are {_listing(self.feature_names)}."
             )
         try:
-            index = feature.__index__()
-        except AttributeError:
+            index = operator.index(feature)
+        except TypeError:
             raise InvalidInputError(
                 f"{argument} must hold feature indices or names, got {feature!r}."
             ) from None
@@ -317,8 +327,11 @@ def _rebuild(
 
 def _weights(weights: ArrayLike) -> NDArray[np.float64]:
     try:
-        values = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError):
+        with np.errstate(over="ignore"):
+            values = np.array(weights, dtype=np.float64)
+        if np.iscomplexobj(weights):
+            raise TypeError
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(
             f"weights must be a vector of numbers, got {type(weights).__name__}."
         ) from None
@@ -349,6 +362,8 @@ def _threshold(threshold: float) -> float:
 def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"x{i}" for i in range(d))
+    if isinstance(names, str) or not hasattr(names, "__iter__"):
+        raise InvalidInputError(f"feature_names must be a sequence of names, got {names!r}.")
     chosen = tuple(str(name) for name in names)
     if len(chosen) != d:
         raise InvalidInputError(
@@ -361,10 +376,47 @@ def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
 
 
 def _classes(classes: Sequence[Any]) -> tuple[Any, Any]:
-    labels = tuple(classes)
-    if len(labels) != 2 or labels[0] == labels[1]:
-        raise InvalidInputError(f"classes must be two different labels, got {labels!r}.")
-    return labels
+    try:
+        first, second = classes
+        different = bool(first != second)
+    except (TypeError, ValueError):
+        different = False
+    if not different:
+        raise InvalidInputError(f"classes must be two different labels, got {classes!r}.")
+    return first, second
+
+
+def _labels(x: Any) -> Any:
+    """Return the names that a frame or a series gives to the values of one instance."""
+    return getattr(x, "columns", x.index if hasattr(x, "iloc") else None)
+
+
+def as_array(X: Any, name: str) -> NDArray[Any]:
+    """Return data as an array; sparse matrices are filled in."""
+    if hasattr(X, "toarray"):
+        X = X.toarray()
+    try:
+        return np.asarray(X)
+    except ValueError:
+        raise InvalidInputError(f"{name} must have rows of equal length.") from None
+
+
+def zeros_and_ones(array: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell where an array is 1, and where it is 0 or 1."""
+    try:
+        ones = np.asarray(array == 1, dtype=np.bool_)
+        return ones, ones | np.asarray(array == 0, dtype=np.bool_)
+    except (TypeError, ValueError):  # a missing value that will not be compared
+        ones = np.array([[_is(v, 1) for v in row] for row in array.tolist()], dtype=np.bool_)
+        zeros = np.array([[_is(v, 0) for v in row] for row in array.tolist()], dtype=np.bool_)
+        return ones, ones | zeros
+
+
+def _is(value: Any, number: int) -> bool:
+    try:
+        return bool(value == number)
+    except (TypeError, ValueError):
+        return False
 
 
 def _listing(names: Sequence[str], most: int = 8) -> str:

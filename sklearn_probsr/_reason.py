@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -12,16 +13,17 @@ from numpy.typing import NDArray
 
 from sklearn_probsr._deficits import Instance
 from sklearn_probsr._enclosure import Enclosure, lower_text
+from sklearn_probsr._exact import decimal_fraction
 from sklearn_probsr._model import LinearModel
 
 __all__ = ["SufficientReason", "SufficientReasons"]
 
 _CLAIMS = {
-    "minimum": "no smaller set reaches {delta:g}",
+    "minimum": "no smaller set reaches {delta}",
     "subset-minimal": "none can be left out",
     "near-subset-minimal": "none is known to be superfluous",
-    "near-minimum": "no smaller set reaches {delta:g} + {epsilon:.2g}",
-    "best-of-size": "the best set of at most {size}, but delta = {delta:g} is not reached",
+    "near-minimum": "no smaller set reaches {delta} + {epsilon}",
+    "best-of-size": "the best set found of at most {size}; {delta} is not proved",
 }
 
 
@@ -91,7 +93,7 @@ class SufficientReason:
         if self.guarantee.confidence < 1:
             trust = f", with confidence {lower_text(self.guarantee.confidence, 9)}"
         claim = _CLAIMS[self.minimality].format(
-            epsilon=self.epsilon, delta=self.delta, size=self.size
+            epsilon=_two_digits_up(self.epsilon), delta=self.delta, size=self.size
         )
         return (
             f"Class {self.prediction!s} is kept with probability at least {sure} over "
@@ -199,6 +201,15 @@ class SufficientReasons:
         order = Instance(self.model, self.rows[i]).order
         rest = [j for j in order[self.mask[i][order]].tolist() if j not in self.forced]
         return (*self.forced, *rest)
+
+
+def _two_digits_up(value: float) -> str:
+    """Print a positive number with two digits, rounded up."""
+    if value == 0:
+        return "0"
+    exact = decimal_fraction(value)
+    unit = Fraction(10) ** (math.floor(math.log10(value)) - 1)
+    return f"{float(math.ceil(exact / unit) * unit):.2g}"
 
 
 def _and(parts: list[str]) -> str:

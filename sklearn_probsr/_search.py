@@ -22,7 +22,7 @@ from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._ranking import EFFORTS, Ranking
-from sklearn_probsr.engines import enclose, intersect
+from sklearn_probsr.engines import enclose
 from sklearn_probsr.engines._enumeration import MOST_COMPILED
 from sklearn_probsr.engines._lattice import lattice_rows
 from sklearn_probsr.engines._rows import Answers, Candidates
@@ -164,7 +164,10 @@ def _search_together(
     # next to 1 (where certainty must be told from near-certainty) asks for more care.
     careful = task.slack is not None or task.delta > _NEXT_TO_ONE
     last = None if careful or n <= MOST_COMPILED else len(EFFORTS) - 1
-    for effort in range(1, len(EFFORTS) if last else 2):
+    # Deeper tables pay where products decay, so that the largest degree has few live nodes.
+    decays = np.mean(ranking.tables(0).degree == EFFORTS[0][1]) >= 0.5
+    deepest = len(EFFORTS) if last and decays else 2 if decays or n <= MOST_COMPILED else 1
+    for effort in range(1, deepest):
         left = np.flatnonzero(answers.size < 0)
         if not len(left):
             break
@@ -200,7 +203,7 @@ class _Prefixes:
 
     def narrowed(self, k: int) -> Enclosure:
         """Enclose the guarantee of the first k narrowly, for the eyes of a reader."""
-        return intersect(self.enclosure(k), _known(self.instance, self.features(k), None))
+        return self.enclosure(k).intersect(_known(self.instance, self.features(k), None))
 
     def first_certain(self) -> int | None:
         """Return the smallest k whose guarantee is exactly 1."""
@@ -251,8 +254,12 @@ def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
         best = prefixes.narrowed(len(prefixes.members))
         sure = (best < task.delta).value
         raise unreachable(task, i, "cannot be reached" if sure else "is not proved", f"{best}")
+    if k is not None and k > most and task.slack is not None:
+        k, epsilon = _near_minimum(prefixes, k, task)
     if k is None or k > most:
-        k, minimality = min(most, len(prefixes.members)), "best-of-size"
+        k, minimality, epsilon = min(most, len(prefixes.members)), "best-of-size", 0.0
+    elif epsilon:
+        minimality = "near-minimum"
     elif k == 0 or task.delta == 1 or prefixes.reaches(k - 1) is False:
         minimality = "minimum"
     else:

@@ -24,22 +24,16 @@ from sklearn_probsr.engines._lattice import (
     lattice_exact_cost,
 )
 
-__all__ = ["enclose", "intersect"]
+__all__ = ["enclose"]
 
 # Without a level to decide, an answer may as well be exact if that takes less than this.
 _CHEAP_SECONDS = 1e-3
-# An engine that would take longer than this is not asked.
+# An engine that would take longer than this is not asked: for a number that a user wants to see,
+# and for one of the many decisions of a search.
 _PATIENCE_SECONDS = 1.0
+_SEARCH_PATIENCE_SECONDS = 0.1
 # The efforts of the Fourier engine: it gives up at each degree to let a cheaper engine try.
 _DEGREES = (2**14, 2**17, 2**20)
-
-
-def intersect(first: Enclosure, second: Enclosure) -> Enclosure:
-    """Return what two proved enclosures of one probability say together."""
-    for known in (first, second):
-        if known.exact is not None:
-            return known
-    return Enclosure(max(first.lower, second.lower), min(first.upper, second.upper))
 
 
 def enclose(question: SubsetSum, delta: Fraction | None, tol: float) -> Enclosure:
@@ -57,14 +51,15 @@ def enclose(question: SubsetSum, delta: Fraction | None, tol: float) -> Enclosur
     # Nothing is below 0 or above 1: with these for a level, only the width ends the search.
     low, high = (0.0, 2.0) if delta is None else (float_below(delta), float_above(delta))
     width = tol if delta is None else 0.0
+    patience = _PATIENCE_SECONDS if delta is None else _SEARCH_PATIENCE_SECONDS
     for cost, engine in _engines(question, low, high, width):
         if delta is not None:
             enough = (best >= delta).decided
         else:
             enough = best.width <= tol and cost > _CHEAP_SECONDS
-        if best.exact is not None or enough or cost > _PATIENCE_SECONDS:
+        if best.exact is not None or enough or cost > patience:
             break
-        best = intersect(best, engine())
+        best = best.intersect(engine())
     return best
 
 

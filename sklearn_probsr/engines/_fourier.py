@@ -39,6 +39,7 @@ __all__ = [
     "SPREADS",
     "TAIL",
     "TRIG_ERROR",
+    "coefficient_table",
     "coefficients",
     "fourier",
     "fourier_cost",
@@ -56,6 +57,8 @@ _NEGLIGIBLE = 1e-13
 # Error of one sine or cosine of an argument in turns, and of one multiplication by it.
 TRIG_ERROR = 5e-15
 _UNIT = 2.0**-53
+# How many heavy values may be taken case by case.
+_MOST_SPLITS = 6
 
 
 @kernel
@@ -99,6 +102,18 @@ def coefficients(k: float, degree: int) -> tuple[float, float]:
     u = k / (degree + 1.0)
     vaaler = math.pi * u * (1.0 - u) / math.tan(math.pi * u) + u
     return vaaler / (math.pi * k), (1.0 - u) / (degree + 1.0)
+
+
+@kernel
+def coefficient_table(
+    nodes: NDArray[np.float64], degree: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the two coefficients of every node."""
+    vaaler = np.empty(len(nodes))
+    fejer = np.empty(len(nodes))
+    for i in range(len(nodes)):
+        vaaler[i], fejer[i] = coefficients(nodes[i], degree)
+    return vaaler, fejer
 
 
 @kernel
@@ -187,7 +202,8 @@ def _settled(twice: int, tail: float) -> Enclosure:
 def fourier_cost(question: SubsetSum, degree: int) -> float:
     """Return about how many seconds the engine takes up to a degree."""
     n = len(question.values)
-    return 5e-9 * (degree * min(n, 40) + 64 * n)
+    cases = 1 << _heavy(question.values, _MOST_SPLITS)
+    return 5e-9 * cases * (degree * min(n, 40) + 64 * n)
 
 
 def fourier(
@@ -196,7 +212,7 @@ def fourier(
     high: float,
     tol: float,
     largest_degree: int,
-    splits: int = 6,
+    splits: int = _MOST_SPLITS,
 ) -> Enclosure:
     """Enclose the probability to ``tol``, or until it is above ``high`` or below ``low``.
 

@@ -14,8 +14,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._fourier import SPREADS, TAIL, TRIG_ERROR, coefficients, sin_cos_turns
+from sklearn_probsr.engines._fourier import (
+    SPREADS,
+    TAIL,
+    TRIG_ERROR,
+    coefficient_table,
+    coefficients,
+    sin_cos_turns,
+)
 from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.engines._weighted import phi
 
 __all__ = ["Head", "build_head", "head_bounds"]
 
@@ -54,7 +62,7 @@ def build_head(
     nodes = np.sort(alive[weights[alive] > 1e-13])
     dropped = float(np.delete(weights, nodes).sum())
     k = nodes.astype(np.float64) + 1.0
-    vaaler, fejer = _coefficient_table(k, _DEGREE)
+    vaaler, fejer = coefficient_table(k, _DEGREE)
     size = np.hypot(products[nodes, 0], products[nodes, 1])
     reach = float(np.abs(turns).sum()) + 2.0
     log = 0.8 * math.log(_DEGREE + 1.0) + 5.0
@@ -75,19 +83,7 @@ def _rest_products(
 ) -> NDArray[np.float64]:
     out = np.zeros((degree, 2))
     for k in range(1, degree + 1):
-        re = 1.0
-        im = 0.0
-        for i in range(len(turns)):
-            sine, cosine = sin_cos_turns(k * turns[i])
-            x = 1.0 - chances[i] * (1.0 - cosine)
-            y = chances[i] * sine
-            re, im = re * x - im * y, re * y + im * x
-            if re * re + im * im < _NEGLIGIBLE * _NEGLIGIBLE:
-                re = 0.0
-                im = 0.0
-                break
-        out[k - 1, 0] = re
-        out[k - 1, 1] = im
+        out[k - 1, 0], out[k - 1, 1] = phi(turns, chances, k)
     return out
 
 
@@ -101,17 +97,6 @@ def _node_weights(products: NDArray[np.float64], degree: int) -> NDArray[np.floa
             a, b = coefficients(float(k), degree)
             out[k - 1] = 2.0 * (a + b) * size
     return out
-
-
-@kernel
-def _coefficient_table(
-    nodes: NDArray[np.float64], degree: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    vaaler = np.empty(len(nodes))
-    fejer = np.empty(len(nodes))
-    for i in range(len(nodes)):
-        vaaler[i], fejer[i] = coefficients(nodes[i], degree)
-    return vaaler, fejer
 
 
 @kernel

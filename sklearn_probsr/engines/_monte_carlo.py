@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from sklearn_probsr.exceptions import InvalidInputError
+
 __all__ = ["coupled_sizes", "hoeffding_radius", "sample_size"]
 
 _LONGEST_SCAN = 4_000_000
 _CHUNK_CELLS = 2**22
+MOST_SAMPLES = 10**9
 
 
 def sample_size(delta: Fraction, epsilon: Fraction, gamma: float) -> int:
@@ -36,6 +39,11 @@ def sample_size(delta: Fraction, epsilon: Fraction, gamma: float) -> int:
     64
     """
     enough = _chernoff_size(float(delta), float(epsilon), gamma)
+    if enough > MOST_SAMPLES:
+        raise InvalidInputError(
+            f"epsilon = {float(epsilon):g} and gamma = {gamma:g} need more than "
+            f"{MOST_SAMPLES:,} samples a row. Raise one of them, or use method='certified'."
+        )
     if enough > _LONGEST_SCAN:
         return enough
     stop = enough
@@ -52,7 +60,9 @@ def sample_size(delta: Fraction, epsilon: Fraction, gamma: float) -> int:
 def _chernoff_size(delta: float, epsilon: float, gamma: float) -> int:
     """Return a number of samples from which on each of the two tails is at most gamma / 2."""
     rates = [_divergence(delta, p) for p in (delta - epsilon, delta + epsilon) if 0 < p < 1]
-    return max((math.ceil(math.log(2 / gamma) / rate * (1 + 1e-9)) for rate in rates), default=1)
+    nats = math.log(2) - math.log(gamma) if gamma > 0 else math.inf
+    needed = max((nats / rate if rate > 0 else math.inf for rate in rates), default=1.0)
+    return math.ceil(needed * (1 + 1e-9)) if needed < 2 * MOST_SAMPLES else 2 * MOST_SAMPLES
 
 
 def _divergence(a: float, p: float) -> float:

@@ -24,6 +24,7 @@ from sklearn_probsr.engines._fourier import (
     SPREADS,
     TAIL,
     TRIG_ERROR,
+    coefficient_table,
     coefficients,
     sin_cos_turns,
 )
@@ -33,6 +34,7 @@ __all__ = ["Tables", "build_tables"]
 
 _NEGLIGIBLE = 1e-14
 _UNIT = 2.0**-53
+_MOST_LEVELS = 3
 
 
 class Tables(NamedTuple):
@@ -121,6 +123,8 @@ def _levels(variance: NDArray[np.float64], deepest: int) -> list[int]:
     """
     ranks = [0]
     for rank in range(1, max(deepest // 2, 1)):
+        if len(ranks) == _MOST_LEVELS:
+            break
         if 1e-20 * variance[0] < variance[rank] < variance[ranks[-1]] / 16:
             ranks.append(rank)
     return ranks
@@ -195,7 +199,7 @@ def _table(
 ) -> _Table:
     """Tabulate the live nodes, and bound all that a row's bounds can be off."""
     degree, k = live.degree, live.nodes.astype(np.float64) + 1.0
-    vaaler, fejer = _coefficient_table(k, degree)
+    vaaler, fejer = coefficient_table(k, degree)
     cosine = _cosine_table(turns[:head], k)
     products = rest[live.nodes]
     log = 0.4 * math.log(degree + 1.0) + 2.5  # bounds the sum of vaaler + 2 fejer
@@ -209,17 +213,6 @@ def _table(
         + degree * _UNIT * (20 * reach + 4 * log)
     )
     return _Table(head, period, degree, error, k, vaaler, fejer, products, cosine)
-
-
-@kernel
-def _coefficient_table(
-    nodes: NDArray[np.float64], degree: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    vaaler = np.empty(len(nodes))
-    fejer = np.empty(len(nodes))
-    for i in range(len(nodes)):
-        vaaler[i], fejer[i] = coefficients(nodes[i], degree)
-    return vaaler, fejer
 
 
 @kernel

@@ -27,7 +27,7 @@ from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr.engines._fourier import SPREADS, TAIL, TRIG_ERROR, coefficients, sin_cos_turns
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["WeightedSum", "enclose_weighted"]
+__all__ = ["WeightedSum", "enclose_weighted", "phi"]
 
 _BITS = 62
 _UNIT = 2.0**-53
@@ -96,16 +96,10 @@ def enclose_weighted(question: WeightedSum, delta: Fraction | None, tol: float) 
         enough = (best >= delta).decided if delta is not None else best.width <= tol
         if best.exact is not None or enough:
             break
-        best = _intersect(best, engine())
+        best = best.intersect(engine())
     if delta is None and n <= _MOST_EXACT and best.exact is None:
         best = _exactly(question)
     return best
-
-
-def _intersect(first: Enclosure, second: Enclosure) -> Enclosure:
-    if second.exact is not None:
-        return second
-    return Enclosure(max(first.lower, second.lower), min(first.upper, second.upper))
 
 
 def _closed_form(question: WeightedSum) -> Enclosure:
@@ -232,7 +226,7 @@ def _fourier(
 
 
 @inner
-def _phi(turns: NDArray[np.float64], chances: NDArray[np.float64], k: int) -> tuple[float, float]:
+def phi(turns: NDArray[np.float64], chances: NDArray[np.float64], k: int) -> tuple[float, float]:
     """Return the characteristic function at a node; 0 once it is negligible."""
     re = 1.0
     im = 0.0
@@ -260,20 +254,20 @@ def _enclose(
     degrees: NDArray[np.int64],
 ) -> tuple[float, float]:
     """Raise the degree until the bounds leave ``[low, high]`` to one side, or are ``tol`` wide."""
-    phi = np.empty((degrees[-1], 2))
+    known = np.empty((degrees[-1], 2))
     reach = turns.sum()
     done = 0
     best_lower = 0.0
     best_upper = 1.0
     for degree in degrees:
         for k in range(done + 1, degree + 1):
-            phi[k - 1, 0], phi[k - 1, 1] = _phi(turns, chances, k)
+            known[k - 1, 0], known[k - 1, 1] = phi(turns, chances, k)
         done = degree
         middle = length
         radius = 1.0 / (degree + 1.0)
         slope = 2.0
         for k in range(1, degree + 1):
-            re, im = phi[k - 1, 0], phi[k - 1, 1]
+            re, im = known[k - 1, 0], known[k - 1, 1]
             if re != 0.0 or im != 0.0:
                 a, b = coefficients(float(k), degree)
                 sin_a, cos_a = sin_cos_turns(k * alpha)
