@@ -327,10 +327,10 @@ def _rebuild(
 
 def _weights(weights: ArrayLike) -> NDArray[np.float64]:
     try:
-        with np.errstate(over="ignore"):
-            values = np.array(weights, dtype=np.float64)
         if np.iscomplexobj(weights):
             raise TypeError
+        with np.errstate(over="ignore"):
+            values = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(
             f"weights must be a vector of numbers, got {type(weights).__name__}."

@@ -5,7 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
 import sklearn_probsr
 from sklearn_probsr import (
@@ -60,6 +62,14 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"max_size": -1}, "max_size must be a whole number >= 0, got -1."),
     ({"max_size": 2.5}, "max_size must be a whole number >= 0, got 2.5."),
+    ({"max_size": np.array([1, 2])}, "max_size must be a whole number >= 0, got array([1, 2])."),
+    ({"include": None}, "include must be a collection of features, got None."),
+    ({"exclude": 3}, "exclude must be a collection of features, got 3."),
+    (
+        {"method": "monte-carlo", "epsilon": 1e-12},
+        "epsilon = 1e-12 and gamma = 1e-06 need more than 1,000,000,000 samples a row. "
+        "Raise one of them, or use method='certified'.",
+    ),
     (
         {"include": [0, 1], "max_size": 1},
         "include forces 2 features in, more than max_size = 1. Raise max_size or include fewer.",
@@ -129,6 +139,45 @@ def test_a_model_must_be_a_linear_model():
     ):
         with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
             call()
+
+
+def test_names_must_be_in_the_models_order():
+    """A frame or a series whose names are the model's, in another order, is refused."""
+    names = list(reversed(MODEL.feature_names))
+    for x in (pd.DataFrame([X], columns=names), pd.Series(X, index=names)):
+        for call in (
+            lambda x=x: sufficient_reason(MODEL, x),
+            lambda x=x: guarantee(MODEL, x, []),
+        ):
+            with pytest.raises(InvalidInputError, match=r"^x has the model's features in another"):
+                call()
+    series = pd.Series(X, index=list(MODEL.feature_names))
+    assert sufficient_reason(MODEL, series).size == 3
+    assert sufficient_reason(MODEL, pd.Series(X)).size == 3
+
+
+def test_sparse_rows_are_rows():
+    """Sparse input of either kind is filled in."""
+    for kind in (sparse.csr_matrix, sparse.csr_array):
+        found = sufficient_reasons(MODEL, kind(np.array([X, X])))
+        assert found.size.tolist() == [3, 3]
+
+
+def test_an_estimate_is_never_called_a_proof():
+    """However small gamma is, the confidence stays below 1."""
+    reason = sufficient_reason(
+        MODEL, X, method="monte-carlo", gamma=1e-17, epsilon=0.1, max_size=1, random_state=0
+    )
+    assert reason.guarantee.confidence < 1
+    assert reason.guarantee.exact is None
+    assert "with confidence" in str(reason)
+
+
+@pytest.mark.parametrize("level", [None, float("nan"), "high", [0.5]])
+def test_an_enclosure_is_compared_with_numbers(level: Any):
+    """What is no number is refused by name."""
+    with pytest.raises(InvalidInputError, match=r"^An enclosure is compared with a number, got "):
+        guarantee(MODEL, X, []) >= level  # noqa: B015
 
 
 def test_a_width_is_not_negative():

@@ -232,6 +232,14 @@ BAD_BACKGROUNDS: list[tuple[Any, Any, str]] = [
         "A background must have two dimensions, (rows, features), got an array of shape (0,).",
     ),
     (np.zeros((0, 2)), None, "A background must have at least one row, got none."),
+    ([[]], None, "A background must have at least one column, got none."),
+    ([[0], [0, 1]], None, "A background must have rows of equal length."),
+    (
+        pd.DataFrame([[1, pd.NA]]),
+        None,
+        "A background must be 0 or 1 in every column, got <NA> in row 0, column 1. Binarize it as "
+        "the instances are, and fill or drop what is missing.",
+    ),
     (
         [[0, np.nan]],
         None,
@@ -294,3 +302,76 @@ def test_how_a_background_names_itself():
     assert str(Background([[0]])) == "replacement by 1 background row"
     assert str(Background([[0], [1]], [1, 2])) == "replacement by 2 weighted background rows"
     assert repr(Background([[0, 1]])) == "Background(<1 rows, 2 columns>)"
+
+
+# --- found by an audit -------------------------------------------------------------------------
+
+COVER = """
+11110101011000111 11100001011011111 11100111011000111 11001001011011111 11111110011000011
+11001010011011111 11111111101000001 11001011101001111 11110101101000111 11111111101000001
+11011101101000111 11011010101001111 11111111110000001 11101110110000111 11010000110111111
+11001111110000111 11110100110001111 11110000110011111
+"""
+OTHER_COVER = """
+01101110111000111 01100110111001111 01111010011001111 01100011110011111 01101101111000111
+01100000111111111 01111101101000111 10111110011000111 10111110100001111 10111011100001111
+10100101101011111 10100011001111111 10111010100011111 10110010010111111 11011110110000111
+11011101001001111 11010101010011111 11001111011000111 11010111111000011 11011001110001111
+11010101001011111
+"""
+
+
+def cover(text: str, copies: int) -> Background:
+    rows = np.array([[int(digit) for digit in row] for row in text.split()])
+    return Background(np.repeat(rows, copies, axis=0))
+
+
+def test_a_set_found_by_a_search_that_ends_early_is_pruned():
+    """Branch and bound may take what it does not need; the answer does not keep it."""
+    model, x = LinearModel(np.ones(17), 12), np.ones(17, dtype=int)
+    background = cover(COVER, 226)
+    reason = sufficient_reason(model, x, delta=1, distribution=background, exclude=range(11, 17))
+    for i in reason.features:
+        rest = set(reason.features) - {i}
+        assert guarantee(model, x, rest, distribution=background) < 1
+
+
+def test_a_best_set_that_reaches_delta_says_so():
+    """Cut short by max_size, a set that reaches delta after all is no mere best-of-size."""
+    model, x = LinearModel(np.ones(17), 12), np.ones(17, dtype=int)
+    background = cover(OTHER_COVER, 1083)
+    reason = sufficient_reason(
+        model, x, delta=1, distribution=background, exclude=range(11, 17), max_size=3
+    )
+    assert (reason.minimality == "best-of-size") == (reason.guarantee < 1).value
+
+
+def test_near_ties_of_long_integers_are_searched_exactly():
+    """Where cut digits mislead the bound, the few sets there are are tried one by one."""
+    weights = [3e-300, -2e300, 2e300, -1.0, 1e-300, 1.0, -1.0, 2e300]
+    rows = [
+        "01011110",
+        "11110111",
+        "11000101",
+        "10100000",
+        "11000010",
+        "01110001",
+        "11111011",
+        "11100100",
+        "01011001",
+        "01101110",
+    ]
+    background = Background([[int(digit) for digit in row] for row in rows])
+    reason = sufficient_reason(
+        LinearModel(weights, 2e300),
+        [0, 0, 1, 0, 0, 1, 0, 0],
+        delta=0.99,
+        distribution=background,
+        max_size=3,
+    )
+    assert reason.guarantee >= 0.99
+
+
+def test_single_precision_weights_are_decimals_too():
+    """0.1 in single precision prints as 0.1, so it is one tenth."""
+    assert Background([[1], [0]], np.array([0.1, 0.9], np.float32)).weights.tolist() == [1, 9]

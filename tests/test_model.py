@@ -108,6 +108,10 @@ BAD_MODELS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"feature_names": ["a", "a"]}, "feature_names must be unique, got 'a' twice."),
     ({"classes": (1, 1)}, "classes must be two different labels, got (1, 1)."),
+    ({"weights": [10**400, 1]}, "weights must be a vector of numbers, got list."),
+    ({"weights": np.array([1 + 2j, 1])}, "weights must be a vector of numbers, got ndarray."),
+    ({"feature_names": 5}, "feature_names must be a sequence of names, got 5."),
+    ({"classes": None}, "classes must be two different labels, got None."),
     ({"classes": (0, 1, 2)}, "classes must be two different labels, got (0, 1, 2)."),
 ]
 
@@ -177,3 +181,26 @@ def test_a_frame_in_another_order_is_refused():
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         model.predict(frame)
     assert model.predict(frame[["a", "b"]]).tolist() == [1, 0]
+
+
+def test_labels_of_different_types_stay_what_they_are():
+    """A string and a number are returned as such."""
+    assert LinearModel([1.0], 0.5, classes=("no", 1)).predict([[0], [1]]).tolist() == ["no", 1]
+
+
+def test_a_margin_beyond_the_largest_float():
+    """Two huge weights together are infinite, with their sign."""
+    assert LinearModel([1.7e308, 1.7e308], 0).margin([[1, 1]])[0] == np.inf
+    assert LinearModel([-1.7e308, -1.7e308], 0).margin([[1, 1]])[0] == -np.inf
+
+
+def test_missing_values_are_named():
+    """A missing value in an object array is found and named."""
+    model = LinearModel([1.0, 2.0], 1.0, feature_names=["age", "sex"])
+    message = (
+        "X must be 0 or 1 in every column, got <NA> in row 0, column 'sex'. Binarize it first."
+    )
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        model.predict(pd.DataFrame([[1, pd.NA]]))
+    with pytest.raises(InvalidInputError, match=r"^X must have rows of equal length\.$"):
+        model.predict([[1], [1, 0]])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import LinearModel, sufficient_reason, sufficient_reasons
+from sklearn_probsr._reason import _two_digits_up
 
 MODEL = LinearModel(
     [5, 1, -3, 2, -1],
@@ -96,3 +97,17 @@ def test_answers_are_frozen_and_travel():
         found[0].partial_instance[0] = 3
     assert pickle.loads(pickle.dumps(found))[0] == found[0]
     assert pickle.loads(pickle.dumps(found[0])) == found[0]
+
+
+def test_levels_are_printed_in_full():
+    """0.9375001 is not 0.9375, which a smaller set does reach."""
+    text = str(sufficient_reason(LinearModel([1, 1, 1, 1], 1), [1] * 4, delta=0.9375001))
+    assert text.endswith("(1 of 4 features; no smaller set reaches 0.9375001).")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.61304e-06, "2.7e-06"), (0.01, "0.01"), (0.0123, "0.013"), (0, "0")]
+)
+def test_an_epsilon_is_printed_rounded_up(value: float, text: str):
+    """A printed slack is never better than the slack."""
+    assert _two_digits_up(value) == text

@@ -1,5 +1,6 @@
 """The search for minimum reasons, against brute force and the paper's examples."""
 
+import time
 from fractions import Fraction
 from itertools import accumulate, combinations
 from math import comb
@@ -417,3 +418,34 @@ def test_the_curve_of_extreme_magnitudes():
     curve = guarantee_curve(model, np.ones(62))
     assert (curve.lower <= curve.upper).all()
     assert curve.lower[1] == 1
+
+
+def test_an_undecided_largest_size():
+    """By symmetry v_0 is at least 1/2; no engine sees it, and the answer does not deny it."""
+    weights = 2 * np.random.default_rng(0).integers(2**29, 2**30, 60) / 2**30
+    model = LinearModel(weights, float(weights.sum() / 2))
+    reason = sufficient_reason(model, np.ones(60), delta=0.5, max_size=0)
+    assert reason.minimality == "best-of-size"
+    assert str(reason).endswith("the best set found of at most 0; 0.5 is not proved).")
+    within = sufficient_reason(model, np.ones(60), delta=0.5, max_size=0, epsilon=0.01)
+    assert within.minimality == "near-minimum"
+    assert 0 < within.epsilon <= 0.01
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1 / 3])
+def test_geometric_weights_are_answered_in_time(ratio: float):
+    """Products that hardly decay do not send the tables to their largest degree."""
+    weights = ratio ** np.arange(100.0)
+    model = LinearModel(weights, float(weights.sum() / 2))
+    start = time.process_time()
+    sufficient_reason(model, np.ones(100), delta=0.5)
+    assert time.process_time() - start < 5
+
+
+def test_a_curve_near_a_lattice_is_drawn_in_time():
+    """Weights that are equal up to noise keep heavy atoms; the curve stays honest and quick."""
+    weights = 1 + 1e-13 * np.random.default_rng(0).normal(size=200)
+    start = time.process_time()
+    curve = guarantee_curve(LinearModel(weights, float(weights.sum() / 2)), np.ones(200))
+    assert time.process_time() - start < 8
+    assert (curve.lower <= curve.upper).all()
