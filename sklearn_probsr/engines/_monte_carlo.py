@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.special import bdtr, bdtrc
 
 from sklearn_probsr.exceptions import InvalidInputError
 
@@ -78,9 +78,9 @@ def _failure(sizes: NDArray[np.int64], delta: Fraction, epsilon: Fraction) -> ND
     needed = needed.astype(np.int64)  # the ceiling of delta * size
     chance = np.zeros(len(sizes))
     if delta > epsilon:
-        chance += binom.sf(needed - 1, sizes, float(delta - epsilon))
-    if delta + epsilon < 1:
-        chance += binom.cdf(needed - 1, sizes, float(delta + epsilon))
+        chance += bdtrc(needed - 1, sizes, float(delta - epsilon))
+    if 0 < delta < 1 - epsilon:
+        chance += bdtr(needed - 1, sizes, float(delta + epsilon))
     return chance
 
 
