@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sklearn_probsr._checks import as_array, zeros_and_ones
 from sklearn_probsr._exact import decimal_fraction
-from sklearn_probsr._model import LinearModel, as_array, zeros_and_ones
+from sklearn_probsr._model import LinearModel
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["Background", "Distribution", "Product", "Uniform", "check_distribution"]

@@ -97,16 +97,20 @@ class _Search:
             what = "cannot be reached" if reachable is False else "is not proved"
             raise unreachable(self.task, i, what, f"{best}", str(product))
         rankings = self.costs.rankings(self.members)
-        if not reachable:
-            return self.best_of(rankings, most), "best-of-size"
-        proposals = [self.pruned(order) for order in rankings]
-        least = min(map(len, proposals))
-        chosen = max((s for s in proposals if len(s) == least), key=self.lower)
-        chosen, proved = self.shrink(chosen)
-        if len(chosen) > most:
-            return self.best_of(rankings, most), "best-of-size"
+        chosen, proved = self.smallest(rankings) if reachable else (set(self.members), False)
+        if not reachable or len(chosen) > most:
+            best_of_size = self.best_of(rankings, most)
+            if not self.verdict(best_of_size):
+                return [*self.forced, *best_of_size], "best-of-size"
+            chosen, proved = self.pruned(best_of_size), False
         minimality = "minimum" if proved else self.claim(chosen)
         return [*self.forced, *self.in_order(chosen)], minimality
+
+    def smallest(self, rankings: list[list[int]]) -> tuple[set[int], bool]:
+        """Return the smallest set that the rankings propose, shrunk, and whether it is least."""
+        proposals = [self.pruned(order) for order in rankings]
+        least = min(map(len, proposals))
+        return self.shrink(max((s for s in proposals if len(s) == least), key=self.lower))
 
     def lower(self, chosen: Collection[int]) -> float:
         return self.costs.enclosure([*self.forced, *chosen], None).lower
@@ -141,7 +145,7 @@ class _Search:
             better = next((s for s, verdict in verdicts if verdict), None)
             if better is None:
                 return chosen, all(verdict is False for _, verdict in verdicts)
-            chosen = set(better)
+            chosen = self.pruned(list(better))  # it may hold what it does not need
         return chosen, True
 
     def up_sets(self, size: int) -> Iterator[tuple[int, ...]]:
@@ -169,5 +173,4 @@ class _Search:
 
     def best_of(self, rankings: list[list[int]], size: int) -> list[int]:
         """Return the best prefix of a size among the rankings."""
-        sets = [[*self.forced, *order[:size]] for order in rankings]
-        return max(sets, key=lambda s: self.costs.enclosure(s, None).lower)
+        return max((order[:size] for order in rankings), key=self.lower)

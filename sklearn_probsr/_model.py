@@ -13,10 +13,20 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sklearn_probsr._checks import (
+    as_array,
+    check_classes,
+    check_names,
+    check_threshold,
+    check_weights,
+    labels_of,
+    listing,
+    zeros_and_ones,
+)
 from sklearn_probsr._exact import integer_multiples
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["IntegerForm", "LinearModel", "as_array", "zeros_and_ones"]
+__all__ = ["IntegerForm", "LinearModel"]
 
 T = TypeVar("T")
 
@@ -84,13 +94,13 @@ class LinearModel:
         feature_names: Sequence[str] | None = None,
         classes: Sequence[Any] = (0, 1),
     ) -> None:
-        values = _weights(weights)
+        values = check_weights(weights)
         put = object.__setattr__
         put(self, "weights", values)
-        put(self, "threshold", _threshold(threshold))
+        put(self, "threshold", check_threshold(threshold))
         put(self, "strict", bool(strict))
-        put(self, "feature_names", _names(feature_names, len(values)))
-        put(self, "classes", _classes(classes))
+        put(self, "feature_names", check_names(feature_names, len(values)))
+        put(self, "classes", check_classes(classes))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (
@@ -204,7 +214,7 @@ class LinearModel:
     def check_row(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Return one instance as booleans, or say which value is not 0 or 1."""
         array = as_array(x, "x")
-        self.check_columns(_labels(x), "x")
+        self.check_columns(labels_of(x), "x")
         if array.ndim == 2 and array.shape[0] == 1:
             array = array[0]
         if array.ndim != 1:
@@ -280,7 +290,7 @@ class LinearModel:
                 return self._positions[feature]
             raise InvalidInputError(
                 f"{argument} names an unknown feature, {feature!r}. "
-                f"The model's features are {_listing(self.feature_names)}."
+                f"The model's features are {listing(self.feature_names)}."
             )
         try:
             index = operator.index(feature)
@@ -323,102 +333,3 @@ def _rebuild(
     weights: ArrayLike, threshold: float, strict: bool, names: Sequence[str], classes: Sequence[Any]
 ) -> LinearModel:
     return LinearModel(weights, threshold, strict=strict, feature_names=names, classes=classes)
-
-
-def _weights(weights: ArrayLike) -> NDArray[np.float64]:
-    try:
-        if np.iscomplexobj(weights):
-            raise TypeError
-        with np.errstate(over="ignore"):
-            values = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(
-            f"weights must be a vector of numbers, got {type(weights).__name__}."
-        ) from None
-    if values.ndim != 1:
-        raise InvalidInputError(
-            f"weights must be a vector, got an array of shape {values.shape}. "
-            "Pass coef_.ravel() of a two-class estimator."
-        )
-    if len(values) == 0:
-        raise InvalidInputError("weights must hold at least one feature, got an empty vector.")
-    if not np.isfinite(values).all():
-        bad = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InvalidInputError(f"weights must be finite, got {values[bad]} at index {bad}.")
-    values.flags.writeable = False
-    return values
-
-
-def _threshold(threshold: float) -> float:
-    try:
-        value = float(np.asarray(threshold).item())  # intercept_ is an array of one number
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"threshold must be a number, got {threshold!r}.") from None
-    if not math.isfinite(value):
-        raise InvalidInputError(f"threshold must be finite, got {value}.")
-    return value
-
-
-def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"x{i}" for i in range(d))
-    if isinstance(names, str) or not hasattr(names, "__iter__"):
-        raise InvalidInputError(f"feature_names must be a sequence of names, got {names!r}.")
-    chosen = tuple(str(name) for name in names)
-    if len(chosen) != d:
-        raise InvalidInputError(
-            f"feature_names must hold one name per weight, {d}, got {len(chosen)}."
-        )
-    if len(set(chosen)) != d:
-        twice = next(name for name in chosen if chosen.count(name) > 1)
-        raise InvalidInputError(f"feature_names must be unique, got {twice!r} twice.")
-    return chosen
-
-
-def _classes(classes: Sequence[Any]) -> tuple[Any, Any]:
-    try:
-        first, second = classes
-        different = bool(first != second)
-    except (TypeError, ValueError):
-        different = False
-    if not different:
-        raise InvalidInputError(f"classes must be two different labels, got {classes!r}.")
-    return first, second
-
-
-def _labels(x: Any) -> Any:
-    """Return the names that a frame or a series gives to the values of one instance."""
-    return getattr(x, "columns", x.index if hasattr(x, "iloc") else None)
-
-
-def as_array(X: Any, name: str) -> NDArray[Any]:
-    """Return data as an array; sparse matrices are filled in."""
-    if hasattr(X, "toarray"):
-        X = X.toarray()
-    try:
-        return np.asarray(X)
-    except ValueError:
-        raise InvalidInputError(f"{name} must have rows of equal length.") from None
-
-
-def zeros_and_ones(array: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell where an array is 1, and where it is 0 or 1."""
-    try:
-        ones = np.asarray(array == 1, dtype=np.bool_)
-        return ones, ones | np.asarray(array == 0, dtype=np.bool_)
-    except (TypeError, ValueError):  # a missing value that will not be compared
-        ones = np.array([[_is(v, 1) for v in row] for row in array.tolist()], dtype=np.bool_)
-        zeros = np.array([[_is(v, 0) for v in row] for row in array.tolist()], dtype=np.bool_)
-        return ones, ones | zeros
-
-
-def _is(value: Any, number: int) -> bool:
-    try:
-        return bool(value == number)
-    except (TypeError, ValueError):
-        return False
-
-
-def _listing(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

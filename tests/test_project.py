@@ -25,6 +25,7 @@ CORE = (
     "exceptions",
     "_exact",
     "_enclosure",
+    "_checks",
     "_model",
     "_distributions",
     "_deficits",
