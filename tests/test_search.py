@@ -449,3 +449,16 @@ def test_a_curve_near_a_lattice_is_drawn_in_time():
     curve = guarantee_curve(LinearModel(weights, float(weights.sum() / 2)), np.ones(200))
     assert time.process_time() - start < 8
     assert (curve.lower <= curve.upper).all()
+
+
+def test_what_is_merely_undecided_is_not_called_unreachable():
+    """By symmetry v = 1/2 whatever is fixed; the error says "not proved", with the enclosure."""
+    rng = np.random.default_rng(0)
+    weights = np.r_[1000.0, rng.random(99)]
+    model = LinearModel(weights, float(weights.sum() - 500))
+    try:
+        reason = sufficient_reason(model, np.ones(100), delta=0.5, exclude=range(60))
+    except UnreachableError as error:
+        assert "delta = 0.5 is not proved for row 0" in str(error)
+    else:
+        assert reason.guarantee >= 0.5
