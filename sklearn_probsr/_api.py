@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,7 @@ from sklearn_probsr._joint import joint_curve, joint_guarantee, search_joint
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._reason import SufficientReason, SufficientReasons
 from sklearn_probsr._sampling import search_as_published, search_by_samples
-from sklearn_probsr._search import Task, search
+from sklearn_probsr._search import search
 from sklearn_probsr.engines import enclose
 from sklearn_probsr.exceptions import InvalidInputError
 
@@ -275,7 +276,7 @@ def sufficient_reasons(
     elif isinstance(chosen, Product):
         found = search_product(model, rows, task, chosen)
     elif method == "certified":
-        found = search(model, rows, Task(**{**vars(task), "slack": slack}))
+        found = search(model, rows, replace(task, slack=slack))
     elif method == "monte-carlo":
         slack = Fraction("0.01") if slack is None else slack
         failure = 1e-6 if risk is None else float(risk)

@@ -72,7 +72,9 @@ class Instance:
     @cached_property
     def helps(self) -> NDArray[np.bool_]:
         """Which features have a positive score: fixing them can only help."""
-        return _helpful(self.model.weights, self.row, self.positive)
+        weights = self.model.weights
+        helps: NDArray[np.bool_] = ((self.row == (weights > 0)) == self.positive) & (weights != 0)
+        return helps
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
@@ -97,12 +99,3 @@ class Instance:
         values = [self.magnitudes[i] for i in np.flatnonzero(free)]
         gains = sum(self.magnitudes[i] for i in np.flatnonzero(free & ~self.helps))
         return SubsetSum(sorted(values, reverse=True), self.margin + gains)
-
-
-def _helpful(
-    weights: NDArray[np.float64], rows: NDArray[np.bool_], positive: NDArray[np.bool_] | bool
-) -> NDArray[np.bool_]:
-    """Tell where ``w_i (2 x_i - 1) (2 class - 1) > 0``."""
-    agrees = rows == (weights > 0)
-    helps: NDArray[np.bool_] = (agrees == np.asarray(positive)[..., None]) & (weights != 0)
-    return helps

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,15 +60,9 @@ def search_product(
     for i, row in enumerate(rows):
         search = _Search(Costs(Instance(model, row), product), task)
         features, minimality = search.run(i, product)
-        known = search.costs.enclosure(features, None)
+        narrow = search.costs.enclosure(features, None)
         decided = search.costs.enclosure(features, task.delta)
-        found.mask[i, features] = True
-        found.lower[i] = max(known.lower, decided.lower)
-        found.upper[i] = min(known.upper, decided.upper)
-        found.minimality[i] = minimality
-        exact = known.exact if known.exact is not None else decided.exact
-        if exact is not None:
-            found.exact[i] = exact
+        found.write(i, features, narrow.intersect(decided), minimality)
     return found
 
 
@@ -162,14 +157,7 @@ class _Search:
             for b, j in enumerate(members)
         }
 
-        def extend(chosen: tuple[int, ...], start: int) -> Iterator[tuple[int, ...]]:
-            if len(chosen) == size:
-                yield chosen
-                return
-            for a in range(start, len(members)):
-                yield from extend((*chosen, members[a]), a + 1)
-
-        return (s for s in extend((), 0) if all(above[j] <= set(s) for j in s))
+        return (s for s in combinations(members, size) if all(above[j] <= set(s) for j in s))
 
     def best_of(self, rankings: list[list[int]], size: int) -> list[int]:
         """Return the best prefix of a size among the rankings."""

@@ -160,10 +160,7 @@ def search_joint(
         search = _Search(Replacement(Instance(model, row), background), task)
         features, minimality = search.run(i)
         share = Fraction(search.seen.weight(features), background.total)
-        found.mask[i, features] = True
-        found.lower[i], found.upper[i] = float_below(share), float_above(share)
-        found.minimality[i] = minimality
-        found.exact[i] = share
+        found.write(i, features, Enclosure.of(share), minimality)
     return found
 
 
@@ -195,10 +192,9 @@ class _Search:
             raise unreachable(
                 self.task, i, "cannot be reached", f"{share}", str(self.seen.background)
             )
-        chosen = self.smallest() if best >= self.needed else set(everything)
-        proved = False
+        chosen, proved = set(everything), False
         if best >= self.needed:
-            chosen, proved = self.shrink(chosen)
+            chosen, proved = self.shrink(self.smallest())
         most = len(self.members) if self.task.most is None else self.task.most
         if best < self.needed or len(chosen) > most:
             chosen, proved = self.best_of(min(most, len(self.members))), False

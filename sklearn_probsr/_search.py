@@ -84,6 +84,25 @@ class Found:
         names = np.full(n, "", dtype="<U19")
         return cls(np.zeros_like(rows), np.zeros(n), np.ones(n), names, np.zeros(n), {})
 
+    def write(
+        self,
+        i: int,
+        features: list[int],
+        guarantee: Enclosure,
+        minimality: str,
+        epsilon: float = 0.0,
+    ) -> None:
+        """Write down the answer of one row."""
+        self.mask[i, features] = True
+        self.minimality[i], self.epsilon[i] = minimality, epsilon
+        self.bound(i, guarantee)
+
+    def bound(self, i: int, guarantee: Enclosure) -> None:
+        """Write down the guarantee of one row."""
+        self.lower[i], self.upper[i] = guarantee.lower, guarantee.upper
+        if guarantee.exact is not None:
+            self.exact[i] = guarantee.exact
+
 
 def search(model: LinearModel, rows: NDArray[np.bool_], task: Task) -> Found:
     """Return the smallest set of each row that reaches delta, with what was proved of it."""
@@ -121,10 +140,7 @@ def _sharpen(model: LinearModel, rows: NDArray[np.bool_], found: Found) -> None:
     for i in np.flatnonzero(found.lower < found.upper):
         if int(i) not in found.exact:
             features = np.flatnonzero(found.mask[i]).tolist()
-            known = _known(Instance(model, rows[i]), features, None)
-            found.lower[i], found.upper[i] = known.lower, known.upper
-            if known.exact is not None:
-                found.exact[int(i)] = known.exact
+            found.bound(int(i), _known(Instance(model, rows[i]), features, None))
 
 
 def _known(instance: Instance, features: list[int], delta: Fraction | None) -> Enclosure:
@@ -265,12 +281,7 @@ def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
     else:
         k, epsilon = _near_minimum(prefixes, k, task)
         minimality = "near-minimum"
-    guarantee = prefixes.narrowed(k)
-    found.mask[i, prefixes.features(k)] = True
-    found.lower[i], found.upper[i] = guarantee.lower, guarantee.upper
-    found.minimality[i], found.epsilon[i] = minimality, epsilon
-    if guarantee.exact is not None:
-        found.exact[i] = guarantee.exact
+    found.write(i, prefixes.features(k), prefixes.narrowed(k), minimality, epsilon)
 
 
 def _near_minimum(prefixes: _Prefixes, k: int, task: Task) -> tuple[int, float]:
