@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sklearn_probsr._enclosure import Enclosure, Verdict
     from sklearn_probsr._model import LinearModel
     from sklearn_probsr._reason import SufficientReason, SufficientReasons
+    from sklearn_probsr._units import Unit
     from sklearn_probsr.exceptions import (
         InvalidInputError,
         ProbSRError,
@@ -41,6 +42,7 @@ __all__ = [
     "SufficientReasons",
     "UndecidedError",
     "Uniform",
+    "Unit",
     "UnreachableError",
     "Verdict",
     "guarantee",
@@ -58,6 +60,7 @@ _HOMES = {
     "_enclosure": ("Enclosure", "Verdict"),
     "_model": ("LinearModel",),
     "_reason": ("SufficientReason", "SufficientReasons"),
+    "_units": ("Unit",),
     "exceptions": ("InvalidInputError", "ProbSRError", "UndecidedError", "UnreachableError"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
@@ -24,6 +25,7 @@ from sklearn_probsr._checks import (
     zeros_and_ones,
 )
 from sklearn_probsr._exact import integer_multiples
+from sklearn_probsr._units import Unit, check_states, check_units
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["IntegerForm", "LinearModel"]
@@ -53,9 +55,10 @@ class IntegerForm:
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """A linear classifier on 0/1 features, as the exact real function of its float weights.
+    """A linear classifier, as the exact real function of its float weights.
 
-    It says ``classes[1]`` iff ``x · weights >= threshold`` (``>`` when ``strict``).
+    It says ``classes[1]`` iff ``x · weights >= threshold`` (``>`` when ``strict``). Its features
+    are 0/1 columns, unless ``units`` says otherwise.
 
     Parameters
     ----------
@@ -69,6 +72,11 @@ class LinearModel:
         Unique names; ``x0, x1, ...`` when None.
     classes : pair of labels, default=(0, 1)
         The label of each class.
+    units : sequence of Unit, of (name, columns) pairs, mapping or None, default=None
+        Which columns are known or unknown together, and what they can be. A pair stands for a
+        binary column, or for one-hot columns without a dropped category if there are several;
+        `Unit` says more. Reasons, masks and curves then count units. None: every column is a
+        binary feature of its own.
 
     Examples
     --------
@@ -84,6 +92,7 @@ class LinearModel:
     strict: bool = field(default=False, kw_only=True)
     feature_names: tuple[str, ...] = field(default=(), kw_only=True)
     classes: tuple[Any, Any] = field(default=(0, 1), kw_only=True)
+    units: tuple[Unit, ...] | None = field(default=None, kw_only=True)
 
     def __init__(
         self,
@@ -93,6 +102,7 @@ class LinearModel:
         strict: bool = False,
         feature_names: Sequence[str] | None = None,
         classes: Sequence[Any] = (0, 1),
+        units: Any = None,
     ) -> None:
         values = check_weights(weights)
         put = object.__setattr__
@@ -101,10 +111,11 @@ class LinearModel:
         put(self, "strict", bool(strict))
         put(self, "feature_names", check_names(feature_names, len(values)))
         put(self, "classes", check_classes(classes))
+        put(self, "units", None if units is None else check_units(units, len(values)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (
-            self.weights, self.threshold, self.strict, self.feature_names, self.classes
+            self.weights, self.threshold, self.strict, self.feature_names, self.classes, self.units
         )  # fmt: skip
 
     def __eq__(self, other: object) -> bool:
@@ -117,13 +128,56 @@ class LinearModel:
 
     def _key(self) -> tuple[Any, ...]:
         return (
-            self.weights.tobytes(), self.threshold, self.strict, self.feature_names, self.classes
+            self.weights.tobytes(), self.threshold, self.strict,
+            self.feature_names, self.classes, self.units,
         )  # fmt: skip
 
     @property
     def n_features(self) -> int:
-        """The number of features, d."""
+        """The number of columns, d."""
         return len(self.weights)
+
+    @property
+    def n_units(self) -> int:
+        """The number of units; every column is one if none were declared."""
+        return len(self.weights) if self.units is None else len(self.units)
+
+    @property
+    def unit_names(self) -> tuple[str, ...]:
+        """The name of every unit."""
+        if self.units is None:
+            return self.feature_names
+        return tuple(unit.name for unit in self.units)
+
+    @cached_property
+    def binary_core(self) -> LinearModel | None:
+        """The same model on one 0/1 column per unit, without units; None if there are others."""
+        if self.units is None:
+            return self
+        if not all(unit.is_binary for unit in self.units):
+            return None
+        columns = [unit.columns[0] for unit in self.units]
+        return LinearModel(
+            self.weights[columns],
+            self.threshold,
+            strict=self.strict,
+            feature_names=self.unit_names,
+            classes=self.classes,
+        )
+
+    def core_rows(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return checked rows in the columns of the binary core."""
+        if self.units is None:
+            return rows
+        ones: NDArray[np.bool_] = rows[:, [unit.columns[0] for unit in self.units]] == 1
+        return ones
+
+    def describe(self, unit: int, row: NDArray[Any]) -> str:
+        """Say in words what a unit is in a row."""
+        if self.units is None:
+            return f"{self.feature_names[unit]} = {float(row[unit]):g}"
+        chosen = self.units[unit]
+        return chosen.describe([float(row[column]) for column in chosen.columns])
 
     @cached_property
     def integer_form(self) -> IntegerForm:
@@ -152,14 +206,46 @@ class LinearModel:
         n = len(weights) + 2
         return weights, threshold, n * 2.0**-52 * total + n * 2.0**-1073
 
-    def is_positive(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell by the exact sign which 0/1 rows belong to ``classes[1]``."""
-        weights, threshold, bound = self._float_form
-        scores = rows.astype(np.float64) @ weights - threshold
+    def is_positive(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell by the exact sign which checked rows belong to ``classes[1]``."""
+        if rows.dtype == np.bool_:
+            weights, threshold, bound = self._float_form
+            scores = rows.astype(np.float64) @ weights - threshold
+            doubtful = np.abs(scores) <= bound
+        else:
+            scores, doubtful = self._scores(rows)
         positive: NDArray[np.bool_] = scores > 0
-        for i in np.flatnonzero(np.abs(scores) <= bound):
-            positive[i] = self.integer_form.margin(rows[i])[0]
+        for i in np.flatnonzero(doubtful):
+            positive[i] = self._exact_sign(rows[i])
         return positive
+
+    def _scores(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return ``x · w - t`` in floats, and where rounding may have changed its sign."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = rows @ self.weights - self.threshold
+            sizes = np.abs(rows) @ np.abs(self.weights) + abs(self.threshold)
+            # As in _float_form, with what underflow may take from each product.
+            n = len(self.weights) + 2
+            safe = np.abs(scores) > n * 2.0**-52 * sizes + n * 2.0**-1070
+        return scores, ~(safe & np.isfinite(sizes))
+
+    def _exact_sign(self, row: NDArray[Any]) -> bool:
+        total = sum((w for w in self.contributions(row)), start=Fraction(0))
+        level = Fraction(self.threshold)
+        return total > level if self.strict else total >= level
+
+    def contributions(self, row: NDArray[Any]) -> list[Fraction]:
+        """Return exactly what each unit of a checked row adds to ``x · weights``."""
+        if self.units is None:
+            terms = zip(self.weights.tolist(), row.tolist(), strict=True)
+            return [Fraction(w) if x else Fraction(0) for w, x in terms]
+        return [
+            sum(
+                (Fraction(self.weights[j]) * Fraction(row[j]) for j in unit.columns if row[j]),
+                start=Fraction(0),
+            )
+            for unit in self.units
+        ]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class label of each row, by the exact sign of ``x · weights - threshold``.
@@ -167,7 +253,7 @@ class LinearModel:
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Rows of zeros and ones.
+            Rows of zeros and ones, or of what the units can be.
 
         Returns
         -------
@@ -191,7 +277,7 @@ class LinearModel:
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Rows of zeros and ones.
+            Rows of zeros and ones, or of what the units can be.
 
         Returns
         -------
@@ -200,37 +286,39 @@ class LinearModel:
         """
         return np.array([self._margin_of(row) for row in self.check_rows(X)], dtype=np.float64)
 
-    def _margin_of(self, row: NDArray[np.bool_]) -> float:
-        terms = [*self.weights[row].tolist(), -self.threshold]
-        try:
-            return math.fsum(terms)
-        except OverflowError:
-            exact = sum(map(Fraction, terms))
+    def _margin_of(self, row: NDArray[Any]) -> float:
+        if row.dtype == np.bool_:
+            with contextlib.suppress(OverflowError):
+                return math.fsum([*self.weights[row].tolist(), -self.threshold])
+        exact = sum(self.contributions(row), start=-Fraction(self.threshold))
         try:
             return float(exact)
         except OverflowError:
             return math.inf if exact > 0 else -math.inf
 
-    def check_row(self, x: ArrayLike) -> NDArray[np.bool_]:
-        """Return one instance as booleans, or say which value is not 0 or 1."""
+    def check_row(self, x: ArrayLike) -> NDArray[Any]:
+        """Return one instance, or say which value it cannot have."""
         array = as_array(x, "x")
         self.check_columns(labels_of(x), "x")
         if array.ndim == 2 and array.shape[0] == 1:
             array = array[0]
         if array.ndim != 1:
             raise InvalidInputError(
-                f"x must be one instance, a vector of {self.n_features} zeros and ones, got an "
+                f"x must be one instance, a vector of {self.n_features} numbers, got an "
                 f"array of shape {array.shape}. Use sufficient_reasons for several rows."
             )
         if len(array) != self.n_features:
             raise InvalidInputError(
                 f"x must have one value per feature, {self.n_features}, got {len(array)}."
             )
-        row: NDArray[np.bool_] = self._binary(array[None, :], "x")[0]
+        row: NDArray[Any] = self.check_values(array[None, :], "x")[0]
         return row
 
-    def check_rows(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Return instances as booleans, or say which value is not 0 or 1."""
+    def check_rows(self, X: ArrayLike) -> NDArray[Any]:
+        """Return instances, or say which value they cannot have.
+
+        They are booleans where every column is a feature of its own, else floats.
+        """
         array = as_array(X, "X")
         self.check_columns(getattr(X, "columns", None), "X")
         if array.ndim != 2:
@@ -242,7 +330,7 @@ class LinearModel:
             raise InvalidInputError(
                 f"X must have one column per feature, {self.n_features}, got {array.shape[1]}."
             )
-        return self._binary(array, "X")
+        return self.check_values(array, "X")
 
     def check_columns(self, columns: Any, name: str) -> None:
         """Refuse a frame whose columns are this model's features in another order."""
@@ -256,13 +344,16 @@ class LinearModel:
                 "Reorder it with X[list(model.feature_names)]."
             )
 
-    def _binary(self, array: NDArray[Any], name: str) -> NDArray[np.bool_]:
+    def check_values(self, array: NDArray[Any], name: str) -> NDArray[Any]:
+        """Return rows of the right shape as booleans or floats, or say what is wrong in them."""
+        if self.units is not None:
+            return check_states(array, self.units, self.feature_names, name)
         if array.dtype == np.bool_:
             return array
         ones, valid = zeros_and_ones(array)
         if not valid.all():
             row, column = np.argwhere(~valid)[0]
-            where = f"row {row}, " if name == "X" else ""
+            where = f"row {row}, " if name != "x" else ""
             raise InvalidInputError(
                 f"{name} must be 0 or 1 in every column, got {array[row, column]} in {where}"
                 f"column {self.feature_names[column]!r}. Binarize it first."
@@ -270,7 +361,7 @@ class LinearModel:
         return ones
 
     def check_features(self, features: Iterable[int | str], argument: str) -> tuple[int, ...]:
-        """Return feature indices, given as indices or as names, without repetition."""
+        """Return the indices of units, given as indices or as names, without repetition."""
         if isinstance(features, str):
             raise InvalidInputError(
                 f"{argument} must be a collection of features, got the text {features!r}. "
@@ -290,7 +381,7 @@ class LinearModel:
                 return self._positions[feature]
             raise InvalidInputError(
                 f"{argument} names an unknown feature, {feature!r}. "
-                f"The model's features are {listing(self.feature_names)}."
+                f"The model's features are {listing(self.unit_names)}."
             )
         try:
             index = operator.index(feature)
@@ -303,16 +394,16 @@ class LinearModel:
                 f"{argument} must hold feature indices or names, got {feature!r}. "
                 "Use np.flatnonzero to turn a mask into indices."
             )
-        if not 0 <= index < self.n_features:
+        if not 0 <= index < self.n_units:
             raise InvalidInputError(
                 f"{argument} names an unknown feature, {index}. "
-                f"The model's features are 0 to {self.n_features - 1}."
+                f"The model's features are 0 to {self.n_units - 1}."
             )
         return index
 
     @cached_property
     def _positions(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.feature_names)}
+        return {name: i for i, name in enumerate(self.unit_names)}
 
     def cached(self, key: Any, make: Callable[[], T]) -> T:
         """Return what ``make`` gave for ``key`` before, or make it now and keep it.
@@ -330,6 +421,13 @@ class LinearModel:
 
 
 def _rebuild(
-    weights: ArrayLike, threshold: float, strict: bool, names: Sequence[str], classes: Sequence[Any]
+    weights: ArrayLike,
+    threshold: float,
+    strict: bool,
+    names: Sequence[str],
+    classes: Sequence[Any],
+    units: tuple[Unit, ...] | None,
 ) -> LinearModel:
-    return LinearModel(weights, threshold, strict=strict, feature_names=names, classes=classes)
+    return LinearModel(
+        weights, threshold, strict=strict, feature_names=names, classes=classes, units=units
+    )

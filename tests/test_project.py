@@ -26,6 +26,7 @@ CORE = (
     "_exact",
     "_enclosure",
     "_checks",
+    "_units",
     "_model",
     "_distributions",
     "_deficits",
