@@ -14,14 +14,24 @@ from numpy.typing import ArrayLike
 from sklearn_probsr._arguments import check_model, check_task, check_tol, generator, open_unit
 from sklearn_probsr._curve import GuaranteeCurve, curve
 from sklearn_probsr._deficits import Instance
-from sklearn_probsr._distributions import Background, Product, Uniform, check_distribution
+from sklearn_probsr._distributions import (
+    Background,
+    Distribution,
+    Uniform,
+    check_distribution,
+)
+from sklearn_probsr._draws import search_by_draws
 from sklearn_probsr._enclosure import Enclosure
-from sklearn_probsr._independent import product_curve, product_guarantee, search_product
+from sklearn_probsr._independent import (
+    independent_curve,
+    independent_guarantee,
+    search_independent,
+)
 from sklearn_probsr._joint import joint_curve, joint_guarantee, search_joint
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._reason import SufficientReason, SufficientReasons
 from sklearn_probsr._sampling import search_as_published, search_by_samples
-from sklearn_probsr._search import search
+from sklearn_probsr._search import Task, search
 from sklearn_probsr.engines import enclose
 from sklearn_probsr.exceptions import InvalidInputError
 
@@ -44,10 +54,10 @@ def guarantee(
     ----------
     model : LinearModel
     x : array-like of shape (d,)
-        An instance of zeros and ones.
+        An instance of zeros and ones, or of what the model's units can be.
     features : iterable of int or str
         The features to fix, by index or by name. Any set, also one that another method found.
-    distribution : Uniform, Product, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background or None, default=None
         What completes the other features; None means uniform.
     tol : float, default=1e-4
         The width to aim for. Where exact counting is cheap the answer is exact; where the
@@ -66,13 +76,16 @@ def guarantee(
     """
     check_model(model)
     chosen = check_distribution(distribution, model)
-    instance = Instance(model, model.check_row(x))
+    row = model.check_row(x)
     fixed = model.check_features(features, "features")
+    width = check_tol(tol)
     if isinstance(chosen, Background):
-        return joint_guarantee(instance, fixed, chosen)
-    if isinstance(chosen, Product):
-        return product_guarantee(instance, fixed, chosen)
-    return enclose(instance.subset_sum(fixed), None, check_tol(tol))
+        return joint_guarantee(model, row, fixed, chosen)
+    coins = _coins(model, chosen)
+    if coins is None:
+        return independent_guarantee(model, row, fixed, chosen)
+    instance = Instance(coins, model.core_rows(row[None, :])[0])
+    return enclose(instance.subset_sum(fixed), None, width)
 
 
 def guarantee_curve(
@@ -87,8 +100,8 @@ def guarantee_curve(
     ----------
     model : LinearModel
     x : array-like of shape (d,)
-        An instance of zeros and ones.
-    distribution : Uniform, Product, Background or None, default=None
+        An instance of zeros and ones, or of what the model's units can be.
+    distribution : Uniform, Product, Marginals, Background or None, default=None
         What completes the other features; None means uniform.
     tol : float, default=1e-4
         The width to aim for at each size.
@@ -106,13 +119,21 @@ def guarantee_curve(
     """
     check_model(model)
     chosen = check_distribution(distribution, model)
-    instance = Instance(model, model.check_row(x))
+    row = model.check_row(x)
+    width = check_tol(tol)
     if isinstance(chosen, Background):
-        return GuaranteeCurve(*joint_curve(instance, chosen), chosen)
-    if isinstance(chosen, Product):
-        return GuaranteeCurve(*product_curve(instance, chosen), chosen)
-    lower, upper = curve(instance, check_tol(tol))
+        return GuaranteeCurve(*joint_curve(model, row, chosen), chosen)
+    coins = _coins(model, chosen)
+    if coins is None:
+        return GuaranteeCurve(*independent_curve(model, row, chosen), chosen)
+    instance = Instance(coins, model.core_rows(row[None, :])[0])
+    lower, upper = curve(instance, width)
     return GuaranteeCurve(instance.order, lower, upper, chosen)
+
+
+def _coins(model: LinearModel, distribution: Distribution) -> LinearModel | None:
+    """Return the model on 0/1 columns if every unknown one is a fair coin."""
+    return model.binary_core if isinstance(distribution, Uniform) else None
 
 
 def sufficient_reason(
@@ -137,10 +158,10 @@ def sufficient_reason(
     ----------
     model : LinearModel
     x : array-like of shape (d,)
-        An instance of zeros and ones.
+        An instance of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95
         The probability to guarantee.
-    distribution : Uniform, Product, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background or None, default=None
         What completes the other features; None means uniform.
     method : {"certified", "monte-carlo", "paper"}, default="certified"
         How to find it.
@@ -213,10 +234,10 @@ def sufficient_reasons(
     ----------
     model : LinearModel
     X : array-like of shape (n, d)
-        Instances of zeros and ones.
+        Instances of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95
         The probability to guarantee, in [0, 1]. It means the decimal that it prints as.
-    distribution : Uniform, Product, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background or None, default=None
         What completes the other features; None means uniform.
     method : {"certified", "monte-carlo", "paper"}, default="certified"
         ``"certified"`` proves its answers and is deterministic. ``"monte-carlo"`` draws one
@@ -267,33 +288,31 @@ def sufficient_reasons(
     risk = open_unit(gamma, "gamma")
     confidence = 1.0
     samples: Any = 0
-    if not isinstance(chosen, Uniform) and method != "certified":
-        raise InvalidInputError(
-            f"method={method!r} draws uniform completions. Use method='certified' with {chosen!r}."
-        )
-    if isinstance(chosen, Background):
-        found = search_joint(model, rows, task, chosen)
-    elif isinstance(chosen, Product):
-        found = search_product(model, rows, task, chosen)
-    elif method == "certified":
-        found = search(model, rows, replace(task, slack=slack))
+    coins = _coins(model, chosen)
+    if method == "certified":
+        if isinstance(chosen, Background):
+            found = search_joint(model, rows, task, chosen)
+        elif coins is None:
+            found = search_independent(model, rows, task, chosen)
+        else:
+            found = search(coins, model.core_rows(rows), replace(task, slack=slack))
     elif method == "monte-carlo":
         slack = Fraction("0.01") if slack is None else slack
         failure = 1e-6 if risk is None else float(risk)
-        found, samples = search_by_samples(
-            model, rows, task, slack, failure, generator(random_state)
-        )
+        rng = generator(random_state)
+        if coins is None:
+            found, samples = search_by_draws(model, rows, task, slack, failure, rng, chosen)
+        else:
+            found, samples = search_by_samples(
+                coins, model.core_rows(rows), task, slack, failure, rng
+            )
         confidence = _confidence(failure * (1 if task.max_size is None else 2))
     elif method == "paper":
-        if task.include or task.exclude or task.max_size is not None:
-            raise InvalidInputError(
-                "method='paper' knows no include, exclude or max_size. "
-                "Use method='certified' or 'monte-carlo' with them."
-            )
+        _refuse_beyond_the_paper(coins, task, chosen)
         slack = Fraction("0.1") if slack is None else slack
         failure = 0.1 if risk is None else float(risk)
         found, samples = search_as_published(
-            model, rows, task, slack, failure, generator(random_state)
+            coins or model, model.core_rows(rows), task, slack, failure, generator(random_state)
         )
         confidence = _confidence(3 * failure)
     else:
@@ -314,6 +333,21 @@ def sufficient_reasons(
         forced=task.include,
         exact=found.exact,
     )
+
+
+def _refuse_beyond_the_paper(
+    coins: LinearModel | None, task: Task, distribution: Distribution
+) -> None:
+    if coins is None:
+        raise InvalidInputError(
+            f"method='paper' is for uniform binary features, got {distribution!r}. "
+            "Use method='certified' or 'monte-carlo'."
+        )
+    if task.include or task.exclude or task.max_size is not None:
+        raise InvalidInputError(
+            "method='paper' knows no include, exclude or max_size. "
+            "Use method='certified' or 'monte-carlo' with them."
+        )
 
 
 def _confidence(failure: float) -> float:

@@ -71,7 +71,7 @@ def check_task(
         raise InvalidInputError(f"delta must lie in [0, 1], got {delta!r}.")
     inside = model.check_features(include, "include")
     outside = model.check_features(exclude, "exclude")
-    both = [model.feature_names[i] for i in inside if i in outside]
+    both = [model.unit_names[i] for i in inside if i in outside]
     if both:
         raise InvalidInputError(
             f"include and exclude must not share features, got {both[0]!r} in both."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,7 @@ __all__ = [
     "check_names",
     "check_threshold",
     "check_weights",
+    "finite_floats",
     "labels_of",
     "listing",
     "zeros_and_ones",
@@ -119,6 +121,27 @@ def _is(value: Any, number: int) -> bool:
         return bool(value == number)
     except (TypeError, ValueError):
         return False
+
+
+def finite_floats(array: NDArray[Any], names: Sequence[str], name: str) -> NDArray[np.float64]:
+    """Return rows of finite numbers, or say where there is something else."""
+    try:
+        rows = np.array(array, dtype=np.float64)
+        finite = np.isfinite(rows)
+    except (TypeError, ValueError):
+        rows = np.full(array.shape, np.nan)
+        for index, value in np.ndenumerate(array):
+            with contextlib.suppress(TypeError, ValueError):
+                rows[index] = float(value)
+        finite = np.isfinite(rows)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        where = f"row {row}, " if name != "x" else ""
+        raise InvalidInputError(
+            f"{name} must hold finite numbers, got {array[row, column]} in {where}column "
+            f"{names[column]!r}. Fill in or drop what is missing."
+        )
+    return rows
 
 
 def listing(names: Sequence[str], most: int = 8) -> str:

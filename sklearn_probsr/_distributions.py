@@ -12,17 +12,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_probsr._checks import as_array, zeros_and_ones
+from sklearn_probsr._checks import as_array, finite_floats, zeros_and_ones
 from sklearn_probsr._exact import decimal_fraction
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["Background", "Distribution", "Product", "Uniform", "check_distribution"]
+__all__ = [
+    "Background",
+    "Distribution",
+    "Marginals",
+    "Product",
+    "Uniform",
+    "check_distribution",
+    "column_means",
+    "rows_for",
+]
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every unknown feature is 0 or 1 by a fair coin, independently of the others.
+    """Every unknown feature takes each of its states with the same chance, independently.
+
+    A binary feature is a fair coin; of one-hot columns every category is as likely as the others,
+    the dropped one too. A real-valued feature has no uniform distribution.
 
     Examples
     --------
@@ -35,28 +47,10 @@ class Uniform:
 
 
 @dataclass(frozen=True, eq=False)
-class Background:
-    """The unknown features are replaced together, by those of a row of a data set.
+class _Data:
+    """Rows of a data set, and how much each counts."""
 
-    This is what SHAP calls interventional: the facts of the instance stay, all else comes from
-    one background row. The guarantee is the share of the rows that keep the class, an exact
-    count, and correlations between the unknown features are those of the data.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Rows of zeros and ones, in the columns of the model.
-    weights : array-like of shape (n,) or None, default=None
-        How much each row counts; they mean the decimals that they print as. None: all the same.
-
-    Examples
-    --------
-    >>> background = Background([[0, 0], [0, 1], [1, 1]])
-    >>> str(background)
-    'replacement by 3 background rows'
-    """
-
-    rows: NDArray[np.bool_]
+    rows: NDArray[Any]
     weights: NDArray[np.int64]
     columns: tuple[Any, ...] | None
 
@@ -69,20 +63,87 @@ class Background:
         put(self, "columns", None if names is None else tuple(names))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.rows, self.weights, self.columns)
+        return _rebuild, (type(self), self.rows, self.weights, self.columns)
 
     @property
     def total(self) -> int:
         """The weight of all rows together."""
         return int(self.weights.sum())
 
-    def __str__(self) -> str:
+    @property
+    def _text(self) -> str:
         n = len(self.rows)
         kind = "" if (self.weights == self.weights[0]).all() else "weighted "
-        return f"replacement by {n} {kind}background row{'s' if n > 1 else ''}"
+        return f"{n} {kind}background row{'s' if n > 1 else ''}"
 
     def __repr__(self) -> str:
-        return f"Background(<{len(self.rows)} rows, {self.rows.shape[1]} columns>)"
+        return f"{type(self).__name__}(<{len(self.rows)} rows, {self.rows.shape[1]} columns>)"
+
+
+class Background(_Data):
+    """The unknown features are replaced together, by those of a row of a data set.
+
+    This is what SHAP calls interventional: the facts of the instance stay, all else comes from
+    one background row. The guarantee is the share of the rows that keep the class, an exact
+    count, and correlations between the unknown features are those of the data.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows in the columns of the model: zeros and ones, or what the model's units can be.
+    weights : array-like of shape (n,) or None, default=None
+        How much each row counts; they mean the decimals that they print as. None: all the same.
+
+    Examples
+    --------
+    >>> background = Background([[0, 0], [0, 1], [1, 1]])
+    >>> str(background)
+    'replacement by 3 background rows'
+    """
+
+    def __str__(self) -> str:
+        return f"replacement by {self._text}"
+
+
+class Marginals(_Data):
+    """Every unknown unit is distributed as in a data set, independently of the others.
+
+    A unit keeps its columns together (one-hot columns never contradict each other), real-valued
+    ones take the values that were seen; correlations between units are assumed away. With binary
+    features it is what `Product.fit` gives.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows in the columns of the model.
+    weights : array-like of shape (n,) or None, default=None
+        How much each row counts; they mean the decimals that they print as. None: all the same.
+
+    Examples
+    --------
+    >>> str(Marginals.fit([[0.5, 0], [1.5, 1]]))
+    'independent completions with the marginals of 2 background rows'
+    """
+
+    @classmethod
+    def fit(cls, X: ArrayLike, weights: ArrayLike | None = None) -> Marginals:
+        """Take the marginals of a data set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows in the columns of the model.
+        weights : array-like of shape (n,) or None, default=None
+            How much each row counts.
+
+        Returns
+        -------
+        Marginals
+        """
+        return cls(X, weights)
+
+    def __str__(self) -> str:
+        return f"independent completions with the marginals of {self._text}"
 
 
 @dataclass(frozen=True)
@@ -128,7 +189,7 @@ class Product:
             leaving them unknown never changes them.
         """
         names = getattr(X, "columns", None)
-        rows = _rows(as_array(X, "A background"), names)
+        rows = _binary(_rows(as_array(X, "A background"), names), names)
         ones = np.count_nonzero(rows, axis=0).tolist()
         constant = [i for i, count in enumerate(ones) if count in {0, len(rows)}]
         if constant:
@@ -158,7 +219,7 @@ class Product:
         return f"Product(<{len(self.p)} probabilities>)"
 
 
-Distribution = Uniform | Product | Background
+Distribution = Uniform | Product | Marginals | Background
 
 
 def _probability(value: Any, i: int) -> Fraction:
@@ -174,31 +235,73 @@ def _probability(value: Any, i: int) -> Fraction:
 def check_distribution(distribution: Any, model: LinearModel) -> Distribution:
     """Return the distribution that an argument means for a model; None means uniform."""
     if distribution is None:
-        return Uniform()
+        distribution = Uniform()
     if isinstance(distribution, Uniform):
-        return distribution
-    if isinstance(distribution, Product):
-        if len(distribution.p) != model.n_features:
+        real = [unit.name for unit in model.units or () if unit.states is None]
+        if real:
             raise InvalidInputError(
-                f"Product must hold one probability per feature, {model.n_features}, got "
-                f"{len(distribution.p)}."
+                f"Uniform needs features with finitely many states, and {real[0]!r} is "
+                "real-valued. Pass a background: Background(X), or Marginals.fit(X)."
             )
         return distribution
-    if isinstance(distribution, Background):
+    if isinstance(distribution, Product):
+        _check_product(distribution, model)
+        return distribution
+    if isinstance(distribution, Background | Marginals):
         found, expected = distribution.rows.shape[1], model.n_features
         if found != expected:
             raise InvalidInputError(
                 f"The background must have the model's columns, {expected}, got {found}."
             )
         model.check_columns(distribution.columns, "The background")
+        rows_for(model, distribution)
         return distribution
     raise InvalidInputError(
-        f"distribution must be None, Uniform(), Product(p) or Background(X), got "
+        f"distribution must be None, Uniform(), Product(p), Marginals.fit(X) or Background(X), got "
         f"{distribution!r} of type {type(distribution).__name__}."
     )
 
 
-def _rows(array: NDArray[Any], names: Any) -> NDArray[np.bool_]:
+def _check_product(product: Product, model: LinearModel) -> None:
+    other = [unit.name for unit in model.units or () if not unit.is_binary]
+    if other:
+        raise InvalidInputError(
+            f"Product is for binary features, and {other[0]!r} has other values, which depend on "
+            "each other. Use Marginals.fit(X)."
+        )
+    if len(product.p) != model.n_units:
+        raise InvalidInputError(
+            f"Product must hold one probability per feature, {model.n_units}, got {len(product.p)}."
+        )
+
+
+def rows_for(model: LinearModel, data: Background | Marginals) -> NDArray[Any]:
+    """Return the rows of a background in the form of a model's own rows."""
+    if model.units is None:
+        return _binary(data.rows, model.feature_names)
+    return model.cached(
+        ("background", data), lambda: model.check_values(data.rows, "The background")
+    )
+
+
+def column_means(model: LinearModel, distribution: Distribution) -> NDArray[np.float64]:
+    """Return what the columns of the model are on average when they are unknown."""
+    if isinstance(distribution, Background | Marginals):
+        rows = rows_for(model, distribution).astype(np.float64)
+        means: NDArray[np.float64] = np.average(rows, axis=0, weights=distribution.weights)
+        return means
+    means = np.full(model.n_features, 0.5)
+    for u, unit in enumerate(model.units or ()):
+        means[list(unit.columns)] = np.mean(unit.states or [[np.nan]], axis=0)
+        if isinstance(distribution, Product):
+            means[unit.columns[0]] = float(distribution.p[u])
+    if isinstance(distribution, Product) and model.units is None:
+        means[:] = [float(p) for p in distribution.p]
+    return means
+
+
+def _rows(array: NDArray[Any], names: Any) -> NDArray[Any]:
+    """Return booleans where all is 0 or 1, else floats."""
     if array.ndim != 2:
         raise InvalidInputError(
             f"A background must have two dimensions, (rows, features), got an array of shape "
@@ -207,16 +310,24 @@ def _rows(array: NDArray[Any], names: Any) -> NDArray[np.bool_]:
     if 0 in array.shape:
         what = "row" if len(array) == 0 else "column"
         raise InvalidInputError(f"A background must have at least one {what}, got none.")
-    ones, valid = zeros_and_ones(array)
+    rows: NDArray[Any]
+    rows, valid = zeros_and_ones(array)
     if not valid.all():
-        row, column = np.argwhere(~valid)[0]
-        name = column if names is None else repr(names[column])
-        raise InvalidInputError(
-            f"A background must be 0 or 1 in every column, got {array[row, column]} in row {row}, "
-            f"column {name}. Binarize it as the instances are, and fill or drop what is missing."
-        )
-    ones.flags.writeable = False
-    return ones
+        columns = range(array.shape[1]) if names is None else names
+        rows = finite_floats(array, [str(name) for name in columns], "A background")
+    rows.flags.writeable = False
+    return rows
+
+
+def _binary(rows: NDArray[Any], names: Any) -> NDArray[np.bool_]:
+    if rows.dtype == np.bool_:
+        return rows
+    row, column = np.argwhere((rows != 0) & (rows != 1))[0]
+    name = column if names is None else repr(names[column])
+    raise InvalidInputError(
+        f"A background must be 0 or 1 in every column, got {rows[row, column]:g} in row {row}, "
+        f"column {name}. Binarize it as the instances are, or declare units."
+    )
 
 
 def _weights(weights: ArrayLike | None, n: int) -> NDArray[np.int64]:
@@ -261,8 +372,11 @@ def _whole(numbers: list[Fraction]) -> list[int]:
 
 
 def _rebuild(
-    rows: NDArray[np.bool_], weights: NDArray[np.int64], columns: tuple[Any, ...] | None
-) -> Background:
-    background = Background(rows, weights)
-    object.__setattr__(background, "columns", columns)
-    return background
+    kind: type[_Data],
+    rows: NDArray[Any],
+    weights: NDArray[np.int64],
+    columns: tuple[Any, ...] | None,
+) -> _Data:
+    data = kind(rows, weights)
+    object.__setattr__(data, "columns", columns)
+    return data

@@ -1,164 +1,304 @@
-"""The search over independent features with chances of their own.
+"""The search over independent units with distributions of their own.
 
-The exchange lemma orders two features only if one has both the larger score and the larger chance
-to cost it; in general no single ranking is optimal. So several rankings propose a set (by mean
-cost, by score, and by ``mean + lambda variance``, the normal law's compromise between them), the
-smallest is pruned until nothing can be left out, which proves it subset-minimal, and where the
-sets one smaller are few, refuting every one that respects the exchange lemma proves a minimum.
+The exchange lemma orders two units only if one stochastically costs more; in general no single
+ranking is optimal. So several rankings propose a set (by mean cost, by largest cost, and by
+``mean + lambda variance``, the normal law's compromise between them), the smallest is pruned until
+nothing can be left out, and where the sets one smaller are few, refuting every one that respects
+the exchange lemma proves a minimum.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from itertools import combinations
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._costs import Costs
-from sklearn_probsr._deficits import Instance
-from sklearn_probsr._distributions import Product
+from sklearn_probsr._contributions import distinct
+from sklearn_probsr._costs import LAMBDAS, Costs, Shared, contributions_of, shared_of
+from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._enclosure import Enclosure
+from sklearn_probsr._exact import float_above, float_below
+from sklearn_probsr._local import LocalSearch
 from sklearn_probsr._model import LinearModel
-from sklearn_probsr._search import Found, Task, unreachable
+from sklearn_probsr._search import Found, Task
+from sklearn_probsr.engines._stroll import MOST_MIXED, Sets, Walkers, stroll
 
-__all__ = ["product_curve", "product_guarantee", "search_product"]
+__all__ = ["independent_curve", "independent_guarantee", "search_independent"]
 
-# So many sets, one smaller than the set found, are refuted one by one to prove a minimum.
+# So many sets, one smaller than the set found, are refuted one by one to prove a minimum, and so
+# many of the same size are compared.
 _MOST_SETS = 1000
+_MOST_COMPARED = 200
+# Where spectra decide, sets are refuted one by one only if they are this few.
+_MOST_BESIDE_SPECTRA = 64
+# Units with more values than this are not compared by the exchange lemma.
+_MOST_VALUES = 64
+_CHUNK = 512
 
 
-def product_guarantee(instance: Instance, features: Collection[int], product: Product) -> Enclosure:
+def independent_guarantee(
+    model: LinearModel,
+    row: NDArray[np.float64] | NDArray[np.bool_],
+    features: Collection[int],
+    distribution: Distribution,
+) -> Enclosure:
     """Enclose the probability that independent completions keep the class."""
-    return Costs(instance, product).enclosure(features, None)
+    return Costs(contributions_of(model, distribution), row, distribution).enclosure(features, None)
 
 
-def product_curve(
-    instance: Instance, product: Product
+def independent_curve(
+    model: LinearModel,
+    row: NDArray[np.float64] | NDArray[np.bool_],
+    distribution: Distribution,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
     """Return the order by mean cost, and enclosures of the guarantee at every size."""
-    costs = Costs(instance, product)
-    members = instance.members()
+    costs = Costs(contributions_of(model, distribution), row, distribution)
+    units = list(range(len(costs.known)))
+    members = [u for u in units if costs.can_cost(u)]
+    monotone = not any(costs.can_gain(u) for u in members)
     order = costs.rankings(members)[0] if members else []
-    order += [i for i in instance.order.tolist() if i not in set(order)]
+    inside = set(order)
+    order += [u for u in costs.rankings(units)[0] if u not in inside]
     lower, upper = np.ones(len(order) + 1), np.ones(len(order) + 1)
     for k in range(len(members) + 1):
         known = costs.enclosure(order[:k], None)
         lower[k], upper[k] = known.lower, known.upper
-        if known.exact == 1:
+        if known.exact == 1 and monotone:
             break
-    lower, upper = np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1].copy()
+    if monotone:
+        lower, upper = np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1].copy()
     return np.array(order, dtype=np.intp), lower, upper
 
 
-def search_product(
-    model: LinearModel, rows: NDArray[np.bool_], task: Task, product: Product
+def search_independent(
+    model: LinearModel,
+    rows: NDArray[np.float64] | NDArray[np.bool_],
+    task: Task,
+    distribution: Distribution,
 ) -> Found:
     """Return a small set of each row that reaches delta, and what was proved of it."""
-    found = Found.empty(rows)
-    for i, row in enumerate(rows):
-        search = _Search(Costs(Instance(model, row), product), task)
-        features, minimality = search.run(i, product)
-        narrow = search.costs.enclosure(features, None)
-        decided = search.costs.enclosure(features, task.delta)
-        found.write(i, features, narrow.intersect(decided), minimality)
+    found = Found.empty(len(rows), model.n_units)
+    positive = model.is_positive(rows)
+    contributions = contributions_of(model, distribution)
+    starts: dict[int, set[int]] = {}
+    for side in (False, True):
+        at = np.flatnonzero(positive == side)
+        shared = shared_of(contributions, side, distribution) if len(at) else None
+        if shared is not None and task.delta < 1:
+            for start in range(0, len(at), _CHUNK):
+                some = at[start : start + _CHUNK]
+                starts |= _search_together(shared, side, rows[some], some, task, found)
+    for i in np.flatnonzero(found.minimality == ""):
+        costs = Costs(contributions, rows[i], distribution)
+        search = _Search(costs, task)
+        features, minimality = search.run(int(i), str(distribution), starts.get(int(i)))
+        narrow = costs.enclosure(features, None)
+        decided = costs.enclosure(features, task.delta)
+        found.write(int(i), features, narrow.intersect(decided), minimality)
     return found
 
 
-class _Search:
+def _search_together(
+    shared: Shared,
+    positive: bool,
+    rows: NDArray[np.float64] | NDArray[np.bool_],
+    at: NDArray[np.intp],
+    task: Task,
+    found: Found,
+) -> dict[int, set[int]]:
+    """Answer the rows that spectra decide; return sets of the others from which to go on."""
+    contributions = shared.contributions
+    model = contributions.model
+    units = np.array(list(shared.positions), dtype=np.intp)
+    h, n = len(units), len(rows)
+    gain = np.zeros((n, model.n_units))
+    costly, gainful = np.zeros((2, n, model.n_units), dtype=np.bool_)
+    whole = np.ones(n, dtype=np.bool_)
+    for u, (values, which) in enumerate(distinct(model, rows)):
+        views = np.array([shared.view(u, value) for value in values])[which]
+        gain[:, u] = views[:, 0]
+        above, below = views[:, 1] > 0, views[:, 2] > 0
+        costly[:, u], gainful[:, u] = (above, below) if positive else (below, above)
+        whole &= views[:, 3] > 0
+    outside = [u for u in task.include if u not in shared.positions]
+    if any(len(contributions.values[u]) > 1 for u in outside):
+        return {}  # they would have to be taken out of the rest
+    forced = np.isin(units, task.include)
+    start = np.where(whole, shared.start(True), shared.start(False))
+    blur = shared.blur(float(np.abs(start).max()), gain)
+    start = start - gain[:, list(task.include)].sum(axis=1)
+    barred = np.isin(units, [*task.include, *task.exclude])
+    member = costly[:, units] & ~barred
+    order = _orders(shared, units, gain[:, units], member, positive)
+    walkers = Walkers(
+        np.full(n, positive), start, blur, np.ascontiguousarray(gain[:, units]), forced, order,
+        member.sum(axis=1), np.ascontiguousarray(gainful[:, units]),
+    )  # fmt: skip
+    low, high = float_below(task.delta), min(math.nextafter(float_above(task.delta), 2.0), 1.0)
+    left = np.arange(n)
+    starts: dict[int, set[int]] = {}
+    for spectrum in shared.spectra:
+        taken = Walkers(
+            *(walkers.positive[left], walkers.beta[left], walkers.blur[left], walkers.gain[left]),
+            forced,
+            np.ascontiguousarray(walkers.order[:, left]),
+            walkers.members[left],
+            walkers.mixed[left],
+        )
+        m = len(left)
+        sets = Sets(
+            np.zeros((m, h), dtype=np.bool_), np.full(m, -1), np.zeros(m), np.ones(m),
+            np.zeros(m, dtype=np.bool_),
+        )  # fmt: skip
+        stroll(spectrum, taken, low, high, sets)
+        for j in np.flatnonzero(sets.size >= 0):
+            i = left[j]
+            chosen = units[sets.mask[j]].tolist()
+            alone = task.most is not None and len(chosen) > task.most
+            few = math.comb(int(costly[i].sum()), max(len(chosen) - 1, 0)) <= _MOST_BESIDE_SPECTRA
+            if alone or (few and len(chosen) > 1) or not sets.needed[j]:
+                starts[int(at[i])] = set(chosen)
+                continue
+            word = "minimum" if len(chosen) <= 1 else "subset-minimal"
+            if np.count_nonzero(gainful[i, chosen]) > MOST_MIXED:
+                word = "locally-minimal"
+            enclosure = Enclosure.proved(float(sets.lower[j]), float(sets.upper[j]))
+            found.write(int(at[i]), [*task.include, *chosen], enclosure, word)
+        left = left[sets.size < 0]
+        if not len(left):
+            break
+    return starts
+
+
+def _orders(
+    shared: Shared,
+    units: NDArray[np.intp],
+    gain: NDArray[np.float64],
+    member: NDArray[np.bool_],
+    positive: bool,
+) -> NDArray[np.int64]:
+    """Return the members of every row, before the others, by decreasing promise."""
+    mean = gain if positive else -gain
+    widths = np.array([v[-1] - v[0] for v in shared.contributions.values], dtype=object)
+    width = (widths[units] / shared.period).astype(np.float64)
+    score = mean + (shared.centre[units] if positive else width - shared.centre[units])
+    scale = np.maximum(np.where(member, mean, 0.0).max(axis=1, initial=0.0), 1e-300)[:, None]
+    orders = np.empty((len(LAMBDAS), *gain.shape), dtype=np.int64)
+    for a, weight in enumerate(LAMBDAS):
+        key = score if math.isinf(weight) else mean + weight * shared.variance[units] / scale
+        orders[a] = np.argsort(np.where(member, -key, np.inf), axis=1, kind="stable")
+    return orders
+
+
+class _Search(LocalSearch):
     """The search of one row."""
 
     def __init__(self, costs: Costs, task: Task) -> None:
-        self.costs = costs
-        self.task = task
-        self.forced = list(task.include)
         barred = {*task.include, *task.exclude}
-        # what never changes never costs anything
-        self.members = [i for i in costs.instance.members(barred) if costs.change[i] > 0]
+        members = [u for u in range(len(costs.known)) if u not in barred and costs.can_cost(u)]
+        self.costs = costs
+        self._rankings = costs.rankings(members)
+        super().__init__(task, self._rankings[0], {u for u in members if not costs.can_gain(u)})
+
+    def enclosure(self, chosen: Collection[int], delta: Fraction | None) -> Enclosure:
+        return self.costs.enclosure([*self.forced, *chosen], delta)
 
     def verdict(self, chosen: Collection[int]) -> bool | None:
-        """Tell whether a set of members reaches delta; None if that stays open."""
-        return (
-            self.costs.enclosure([*self.forced, *chosen], self.task.delta) >= self.task.delta
-        ).value
+        return (self.enclosure(chosen, self.task.delta) >= self.task.delta).value
 
-    def run(self, i: int, product: Product) -> tuple[list[int], str]:
-        """Return the features of the answer and the claim."""
-        most = len(self.members) if self.task.most is None else self.task.most
-        reachable = self.verdict(self.members)
-        if not reachable and self.task.max_size is None:
-            best = self.costs.enclosure([*self.forced, *self.members], None)
-            what = "cannot be reached" if reachable is False else "is not proved"
-            raise unreachable(self.task, i, what, f"{best}", str(product))
-        rankings = self.costs.rankings(self.members)
-        chosen, proved = self.smallest(rankings) if reachable else (set(self.members), False)
-        if not reachable or len(chosen) > most:
-            best_of_size = self.best_of(rankings, most)
-            if not self.verdict(best_of_size):
-                return [*self.forced, *best_of_size], "best-of-size"
-            chosen, proved = self.pruned(best_of_size), False
-        minimality = "minimum" if proved else self.claim(chosen)
-        return [*self.forced, *self.in_order(chosen)], minimality
+    def worth(self, chosen: Collection[int]) -> float:
+        return self.enclosure(chosen, None).lower
 
-    def smallest(self, rankings: list[list[int]]) -> tuple[set[int], bool]:
-        """Return the smallest set that the rankings propose, shrunk, and whether it is least."""
-        proposals = [self.pruned(order) for order in rankings]
-        least = min(map(len, proposals))
-        return self.shrink(max((s for s in proposals if len(s) == least), key=self.lower))
+    def text(self, chosen: Collection[int]) -> str:
+        return str(self.enclosure(chosen, None))
 
-    def lower(self, chosen: Collection[int]) -> float:
-        return self.costs.enclosure([*self.forced, *chosen], None).lower
+    def proposals(self) -> list[list[int]]:
+        return self._rankings
 
-    def in_order(self, chosen: Collection[int]) -> list[int]:
-        return [i for i in self.members if i in chosen]
-
-    def pruned(self, order: list[int]) -> set[int]:
-        """Return the shortest prefix that suffices, without what it can do without."""
+    def prefix(self, order: list[int]) -> list[int] | None:
+        if not self.monotone:
+            return super().prefix(order)
         at = self.costs.guess(self.forced, order, self.task.delta)
         while not self.verdict(order[:at]):
             at += 1
+            if at > len(order):
+                return None
         while at > 0 and self.verdict(order[: at - 1]):
             at -= 1
-        chosen = set(order[:at])
-        for i in reversed(order[:at]):
-            if self.verdict(chosen - {i}):
-                chosen.discard(i)
-        return chosen
+        return order[:at]
 
-    def claim(self, chosen: set[int]) -> str:
-        """Return "subset-minimal" if every single feature is proved to be needed."""
-        needed = all(self.verdict(chosen - {i}) is False for i in chosen)
-        return "subset-minimal" if needed else "near-subset-minimal"
+    def look(self, size: int) -> tuple[bool | None, set[int]]:
+        if self._count(size) > (_MOST_SETS if self.costs.counted else _MOST_BESIDE_SPECTRA):
+            return None, set()
+        undecided = False
+        for chosen in self._up_sets(size):
+            verdict = self.verdict(chosen)
+            if verdict:
+                return True, set(chosen)
+            undecided |= verdict is None
+        return None if undecided else False, set()
 
-    def shrink(self, chosen: set[int]) -> tuple[set[int], bool]:
-        """Refute the smaller sets, or find one that does."""
-        while chosen:
-            if math.comb(len(self.members), len(chosen) - 1) > _MOST_SETS:
-                return chosen, False
-            verdicts = [(s, self.verdict(s)) for s in self.up_sets(len(chosen) - 1)]
-            better = next((s for s, verdict in verdicts if verdict), None)
-            if better is None:
-                return chosen, all(verdict is False for _, verdict in verdicts)
-            chosen = self.pruned(list(better))  # it may hold what it does not need
-        return chosen, True
+    def _compositions(self, size: int) -> Iterator[tuple[int, int]]:
+        """Return how many mixed and pure members to take: as many pure ones as there is room."""
+        mixed = len(self.members) - len(self.pure)
+        for taken in range(min(mixed, size) + 1):
+            yield taken, min(size - taken, len(self.pure))
 
-    def up_sets(self, size: int) -> Iterator[tuple[int, ...]]:
-        """Return the sets of a size that hold, with each feature, all that dominate it."""
-        members = self.members
-        score, change = self.costs.instance.magnitudes, self.costs.change
-        above = {
-            j: {
-                i
-                for a, i in enumerate(members)
-                if (score[i] >= score[j] and change[i] >= change[j])
-                and ((score[i], change[i]) != (score[j], change[j]) or a < b)
+    def _count(self, size: int) -> int:
+        mixed = len(self.members) - len(self.pure)
+        return sum(
+            math.comb(mixed, a) * math.comb(len(self.pure), b) for a, b in self._compositions(size)
+        )
+
+    def _up_sets(self, size: int) -> Iterator[tuple[int, ...]]:
+        """Return the sets that hold, with each unit, all that stochastically cost more."""
+        mixed = [u for u in self.members if u not in self.pure]
+        pure = [u for u in self.members if u in self.pure]
+        above = self._above
+        for a, b in self._compositions(size):
+            for some, others in product(combinations(mixed, a), combinations(pure, b)):
+                chosen = {*some, *others}
+                if all(above[u] <= chosen for u in chosen):
+                    yield some + others
+
+    @cached_property
+    def _above(self) -> dict[int, set[int]]:
+        laws = {u: self.costs.law(u) for u in self.members}
+        return {
+            v: {
+                u
+                for a, u in enumerate(self.members)
+                if u != v and _dominates(laws[u], laws[v]) and (a < b or laws[u] != laws[v])
             }
-            for b, j in enumerate(members)
+            for b, v in enumerate(self.members)
         }
 
-        return (s for s in combinations(members, size) if all(above[j] <= set(s) for j in s))
+    def improve(self, chosen: set[int]) -> set[int]:
+        size = len(chosen)
+        if not self.costs.counted or self._count(size) > _MOST_COMPARED:
+            return chosen
+        others = [set(s) for s in self._up_sets(size) if len(s) == size]
+        return max([chosen, *others], key=self.worth)
 
-    def best_of(self, rankings: list[list[int]], size: int) -> list[int]:
-        """Return the best prefix of a size among the rankings."""
-        return max((order[:size] for order in rankings), key=self.lower)
+
+def _dominates(first: list[tuple[Fraction, int]], second: list[tuple[Fraction, int]]) -> bool:
+    """Tell whether the first cost is above any level at least as likely as the second."""
+    if len(first) > _MOST_VALUES or len(second) > _MOST_VALUES:
+        return first == second
+    levels = sorted({cost for cost, _ in first} | {cost for cost, _ in second})
+    ahead, i, j = 0, 0, 0  # how much less of the first's mass is at or below a level
+    for level in levels:
+        while i < len(first) and first[i][0] <= level:
+            ahead -= first[i][1]
+            i += 1
+        while j < len(second) and second[j][0] <= level:
+            ahead += second[j][1]
+            j += 1
+        if ahead < 0:
+            return False
+    return True

@@ -1,8 +1,8 @@
-"""The search over background rows: exact counts, subset-minimal sets, proofs of minimum.
+"""The search over background rows: exact counts, minimal sets, proofs of minimum.
 
-Everything is counted in integers (see ``IntegerForm``). Where they are longer than 62 bits they
-are cut to their leading bits first; a margin made of c cut numbers is then short by less than c,
-so margins in ``(-c, 0)`` are looked at again with all their digits.
+Contributions are counted in whole numbers of one scale, signed towards the class. Where exact ones
+are longer than 62 bits they are rounded down; a margin made of c rounded numbers is then short by
+less than c, so margins in ``(-c, 0)`` are looked at again with all their digits.
 """
 
 from __future__ import annotations
@@ -17,264 +17,297 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._deficits import Instance
-from sklearn_probsr._distributions import Background
+from sklearn_probsr._contributions import distinct, is_open
+from sklearn_probsr._distributions import Background, rows_for
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
+from sklearn_probsr._local import LocalSearch
 from sklearn_probsr._model import LinearModel
-from sklearn_probsr._search import Found, Task, unreachable
-from sklearn_probsr.engines._joint import Rows, branch_and_bound, greedy, kept_weight, margins_with
+from sklearn_probsr._search import Found, Task
+from sklearn_probsr.engines._joint import Rows, branch_and_bound, greedy, kept_weight
 
 __all__ = ["joint_curve", "joint_guarantee", "search_joint"]
 
-_BITS = 62
+# Contributions of the background are cut to so many bits together, which leaves room for
+# instances a thousand times as far out.
+_BITS = 50
+_MOST_BITS = 61
 # Row visits that the proof of a minimum, and the search for a better set, may cost: about a ms.
 _BUDGET = 1_000_000
 # Integers beyond 62 bits: so many sets are tried one by one, with all their digits.
 _MOST_SETS = 1000
 
+Row = NDArray[np.float64] | NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
-class Starts:
-    """The margins of the background rows for one class, nothing fixed: whole, and cut."""
+class Ledger:
+    """What the units of every background row contribute towards a class, in whole numbers.
 
-    margins: list[int]
-    shift: int
-    cut: NDArray[np.int64]
+    Attributes
+    ----------
+    scale : Fraction
+        What one whole number is worth.
+    entries : ndarray of int64, shape (rows, units)
+        Contributions, rounded down.
+    level : int
+        What a row of the class must reach; a row that keeps it has ``sum >= level``.
+    exact : bool
+        Whether nothing was rounded.
+    least, most : list of Fraction
+        The extremes of each unit's contribution, unscaled.
+    """
+
+    model: LinearModel
+    background: Background
+    sign: int
+    scale: Fraction
+    entries: NDArray[np.int64]
+    level: int
+    exact: bool
+    least: list[Fraction]
+    most: list[Fraction]
 
     @classmethod
-    def of(cls, model: LinearModel, background: Background, positive: bool) -> Starts:
-        """Count them in integers."""
-        form = model.integer_form
-        reach = sum(map(abs, form.weights))
-        if reach < 2**_BITS:
-            totals = (background.rows @ np.array(form.weights, dtype=np.int64)).tolist()
-        else:
-            totals = [sum(form.weights[i] for i in np.flatnonzero(r)) for r in background.rows]
-        if positive:
-            margins = [total - form.threshold for total in totals]
-        else:
-            margins = [form.threshold - 1 - total for total in totals]
-        shift = max((max(map(abs, margins)) + reach).bit_length() - _BITS, 0)
-        return cls(margins, shift, np.array([m >> shift for m in margins], dtype=np.int64))
+    def of(cls, model: LinearModel, background: Background, positive: bool, bits: int) -> Ledger:
+        """Write it for a class, cut to so many bits."""
+        sign = 1 if positive else -1
+        table = [
+            ([sign * c for c in values], which)
+            for values, which in distinct(model, rows_for(model, background))
+        ]
+        level = sign * Fraction(model.threshold)
+        unit = Fraction(1, math.lcm(level.denominator, *(
+            c.denominator for values, _ in table for c in values
+        )))  # fmt: skip
+        reach = abs(level) + sum(max(map(abs, values)) for values, _ in table)
+        shift = max(math.ceil(reach / unit).bit_length() - bits, 0)
+        scale = unit * 2**shift
+        columns = [
+            np.array([math.floor(c / scale) for c in values], dtype=np.int64)[which]
+            for values, which in table
+        ]
+        seen = [[values[k] for k in np.unique(which)] for values, which in table]
+        top = math.ceil(level / scale) + is_open(model, positive)
+        entries = np.ascontiguousarray(np.stack(columns, axis=1))
+        least, most = [min(values) for values in seen], [max(values) for values in seen]
+        return cls(model, background, sign, scale, entries, top, shift == 0, least, most)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """What each row has to spare when nothing is fixed."""
+        starts: NDArray[np.int64] = self.entries.sum(axis=1) - self.level
+        return starts
+
+    def keeps(self, r: int, known: dict[int, Fraction]) -> bool:
+        """Tell with all digits whether a row keeps the class when some units are known."""
+        if r not in self._exact_rows:
+            row = rows_for(self.model, self.background)[r]
+            self._exact_rows[r] = [self.sign * c for c in self.model.contributions(row)]
+        total = sum(
+            (known.get(u, c) for u, c in enumerate(self._exact_rows[r])),
+            start=-self.sign * Fraction(self.model.threshold),
+        )
+        return total > 0 if is_open(self.model, self.sign > 0) else total >= 0
+
+    @cached_property
+    def _exact_rows(self) -> dict[int, list[Fraction]]:
+        return {}
 
 
-@dataclass(frozen=True)
 class Replacement:
     """An instance before a background."""
 
-    instance: Instance
-    background: Background
-
-    @cached_property
-    def starts(self) -> Starts:
-        """What the class of the instance has to spare in each background row."""
-        model, positive = self.instance.model, self.instance.positive
-        return model.cached(
-            ("starts", self.background, positive),
-            lambda: Starts.of(model, self.background, positive),
+    def __init__(self, model: LinearModel, row: Row, background: Background) -> None:
+        positive = bool(model.is_positive(row[None, :])[0])
+        self.background = background
+        self.ledger = _ledger(model, background, positive, _BITS)
+        self.known = [self.ledger.sign * c for c in model.contributions(row)]
+        reach = sum(map(abs, self.known))
+        if (reach / self.ledger.scale) >= 2 ** (_MOST_BITS - 1):
+            # Further out than there was room for: fewer digits of the background are kept.
+            beyond = math.ceil(reach / self.ledger.scale).bit_length() - (_MOST_BITS - 1)
+            self.ledger = Ledger.of(model, background, positive, _BITS - beyond)
+        scale = self.ledger.scale
+        whole = [math.floor(c / scale) for c in self.known]
+        self.exact = self.ledger.exact and all(
+            whole[u] * scale == c for u, c in enumerate(self.known)
+        )
+        self.rows = Rows(
+            self.ledger.starts,
+            background.weights,
+            np.ascontiguousarray((np.array(whole) - self.ledger.entries).T),
         )
 
+    def can_cost(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown costs some row anything."""
+        return self.known[unit] > self.ledger.least[unit]
+
+    def can_gain(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown gains some row anything."""
+        return self.known[unit] < self.ledger.most[unit]
+
     @property
-    def shift(self) -> int:
-        """How many bits are cut off so that sums fit."""
-        return self.starts.shift
-
-    @cached_property
-    def differ(self) -> NDArray[np.bool_]:
-        """Where a background row differs from the instance: (features, rows)."""
-        return np.ascontiguousarray((self.background.rows != self.instance.row).T)
-
-    def gain(self, feature: int) -> int:
-        """Return what fixing a feature adds to the margin of a row that differs in it."""
-        magnitude = self.instance.magnitudes[feature]
-        return magnitude if self.instance.helps[feature] else -magnitude
-
-    @cached_property
-    def _cut_gains(self) -> NDArray[np.int64]:
-        gains = [self.gain(i) >> self.shift for i in range(len(self.instance.row))]
-        return np.array(gains, dtype=np.int64)
-
-    def margins(self, features: Collection[int]) -> NDArray[np.int64]:
-        """Return the cut margins of the background rows when features are fixed."""
-        chosen = np.array([*features], dtype=np.intp)
-        return margins_with(self.starts.cut, self.differ, chosen, self._cut_gains[chosen])
+    def doubt(self) -> int:
+        """How much a margin may be short by, plus one."""
+        return 0 if self.exact else len(self.known) + 2
 
     def weight(self, features: Collection[int]) -> int:
         """Return the weight of the background rows that keep the class, exactly."""
-        chosen = np.array([*features], dtype=np.intp)
-        doubt = len(chosen) + 1 if self.shift else 0
-        weights, gains = self.background.weights, self._cut_gains[chosen]
-        kept, unsure = kept_weight(self.starts.cut, weights, self.differ, chosen, gains, doubt)
-        if not unsure:
-            return int(kept)
-        margins = self.margins(features)
-        for r in np.flatnonzero((margins < 0) & (margins > -doubt)):
-            gained = sum(self.gain(i) for i in features if self.differ[i, r])
-            if self.starts.margins[r] + gained >= 0:
-                kept += weights[r]
-        return int(kept)
+        kept, _, unsure = kept_weight(self.rows, np.array([*features], dtype=np.intp), self.doubt)
+        return int(self.rows.weights @ self.keeps(features)) if unsure else int(kept)
 
-    def rows(self, forced: Collection[int], members: list[int]) -> Rows:
-        """Return what the compiled search reads, with some features fixed already."""
-        return Rows(
-            self.margins(forced),
-            self.background.weights,
-            self.differ[members],
-            self._cut_gains[members],
+    def keeps(self, features: Collection[int]) -> NDArray[np.bool_]:
+        """Tell which background rows keep the class, exactly."""
+        _, margins, unsure = kept_weight(
+            self.rows, np.array([*features], dtype=np.intp), self.doubt
         )
+        keeps: NDArray[np.bool_] = margins >= 0
+        if unsure:
+            known = {u: self.known[u] for u in features}
+            for r in np.flatnonzero(~keeps & (margins > -self.doubt)):
+                keeps[r] = self.ledger.keeps(int(r), known)
+        return keeps
+
+    def by_mean_gain(self, units: list[int]) -> list[int]:
+        """Return units by decreasing mean gain of fixing them, the signed SHAP value."""
+        weights = self.background.weights.astype(np.float64)
+        means = self.rows.gains[units].astype(np.float64) @ weights
+        return [units[j] for j in np.argsort(-means, kind="stable")]
+
+
+def _ledger(model: LinearModel, background: Background, positive: bool, bits: int) -> Ledger:
+    return model.cached(
+        ("ledger", background, positive), lambda: Ledger.of(model, background, positive, bits)
+    )
 
 
 def joint_guarantee(
-    instance: Instance, features: Collection[int], background: Background
+    model: LinearModel, row: Row, features: Collection[int], background: Background
 ) -> Enclosure:
     """Return the exact share of background rows that keep the class."""
-    kept = Replacement(instance, background).weight(features)
+    kept = Replacement(model, row, background).weight(features)
     return Enclosure.of(Fraction(kept, background.total))
 
 
 def joint_curve(
-    instance: Instance, background: Background
+    model: LinearModel, row: Row, background: Background
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the order in which greed fixes features, and the exact share at every size."""
-    seen = Replacement(instance, background)
-    members = instance.members()
-    first = greedy(seen.rows((), members), background.total + 1, False)
+    """Return the order in which greed fixes units, and the exact share at every size."""
+    seen = Replacement(model, row, background)
+    units = list(range(model.n_units))
+    members = [u for u in units if seen.can_cost(u)]
+    first = greedy(_restricted(seen, members), background.total + 1, False)
     order = [members[j] for j in first]
     chosen = set(order)
-    order += [i for i in instance.order.tolist() if i not in chosen]
-    shares = [Fraction(seen.weight(order[:k]), background.total) for k in range(len(members) + 1)]
-    d = len(order)
-    lower, upper = np.ones(d + 1), np.ones(d + 1)
-    for k, share in enumerate(shares):
+    order += [u for u in seen.by_mean_gain(units) if u not in chosen]
+    lower, upper = np.ones(len(order) + 1), np.ones(len(order) + 1)
+    for k in range(len(members) + 1):
+        share = Fraction(seen.weight(order[:k]), background.total)
         lower[k], upper[k] = float_below(share), float_above(share)
     return np.array(order, dtype=np.intp), lower, upper
 
 
-def search_joint(
-    model: LinearModel, rows: NDArray[np.bool_], task: Task, background: Background
-) -> Found:
+def _restricted(seen: Replacement, members: list[int], forced: Collection[int] = ()) -> Rows:
+    """Return what the compiled search reads: members only, the forced units fixed."""
+    _, margins, _ = kept_weight(seen.rows, np.array([*forced], dtype=np.intp), 0)
+    return Rows(margins, seen.rows.weights, np.ascontiguousarray(seen.rows.gains[members]))
+
+
+def search_joint(model: LinearModel, rows: Row, task: Task, background: Background) -> Found:
     """Return a small set of each row that reaches delta, and what was proved of it."""
-    found = Found.empty(rows)
+    found = Found.empty(len(rows), model.n_units)
     for i, row in enumerate(rows):
-        search = _Search(Replacement(Instance(model, row), background), task)
-        features, minimality = search.run(i)
+        search = _Search(Replacement(model, row, background), task)
+        features, minimality = search.run(i, str(background))
         share = Fraction(search.seen.weight(features), background.total)
         found.write(i, features, Enclosure.of(share), minimality)
     return found
 
 
-class _Search:
+class _Search(LocalSearch):
     """The search of one row."""
 
     def __init__(self, seen: Replacement, task: Task) -> None:
+        barred = {*task.include, *task.exclude}
+        units = [u for u in range(len(seen.known)) if u not in barred and seen.can_cost(u)]
+        members = seen.by_mean_gain(units)
+        super().__init__(task, members, {u for u in members if not seen.can_gain(u)})
         self.seen = seen
-        self.task = task
-        self.forced = list(task.include)
-        self.members = seen.instance.members({*task.include, *task.exclude})
-        self.rows = seen.rows(self.forced, self.members)
         self.total = seen.background.total
         self.needed = math.ceil(task.delta * self.total)  # the least weight that reaches delta
         self.budget = _BUDGET
-
-    def features(self, chosen: Collection[int]) -> list[int]:
-        return self.forced + [self.members[j] for j in sorted(chosen)]
+        self.rows = _restricted(seen, members, task.include)
+        self.weights: dict[frozenset[int], int] = {}
 
     def weight(self, chosen: Collection[int]) -> int:
-        return self.seen.weight(self.features(chosen))
+        key = frozenset(chosen)
+        if key not in self.weights:
+            self.weights[key] = self.seen.weight([*self.forced, *key])
+        return self.weights[key]
 
-    def run(self, i: int) -> tuple[list[int], str]:
-        """Return the features of the answer and the claim."""
-        everything = range(len(self.members))
-        best = self.weight(everything)
-        if best < self.needed and self.task.max_size is None:
-            share = Enclosure.of(Fraction(best, self.total))
-            raise unreachable(
-                self.task, i, "cannot be reached", f"{share}", str(self.seen.background)
-            )
-        chosen, proved = set(everything), False
-        if best >= self.needed:
-            chosen, proved = self.shrink(self.smallest())
-        most = len(self.members) if self.task.most is None else self.task.most
-        if best < self.needed or len(chosen) > most:
-            chosen, proved = self.best_of(min(most, len(self.members))), False
-            if self.weight(chosen) < self.needed:
-                return self.features(chosen), "best-of-size"
-        else:
-            chosen = self.improve(chosen)
-        if proved:
-            return self.features(chosen), "minimum"
-        return self.features(self.pruned(sorted(chosen))), "subset-minimal"
+    def verdict(self, chosen: Collection[int]) -> bool:
+        return self.weight(chosen) >= self.needed
 
-    def smallest(self) -> set[int]:
-        """Return the smallest of some greedy sets, pruned until nothing can be left out."""
-        orders = [greedy(self.rows, self.needed, hinge).tolist() for hinge in (False, True)]
-        average = self.rows.differ @ self.rows.weights * self.rows.magnitudes.astype(float)
-        orders.append(self.prefix(np.argsort(-average, kind="stable").tolist()))
-        return min((self.pruned(order) for order in orders), key=len)
+    def worth(self, chosen: Collection[int]) -> Fraction:
+        return Fraction(self.weight(chosen))
 
-    def prefix(self, order: list[int]) -> list[int]:
-        """Return the shortest prefix of an order that suffices."""
-        low, high = -1, len(order)
-        while high - low > 1:
-            middle = (low + high) // 2
-            enough = self.weight(order[:middle]) >= self.needed
-            low, high = (low, middle) if enough else (middle, high)
-        return order[:high]
+    def text(self, chosen: Collection[int]) -> str:
+        return str(Enclosure.of(Fraction(self.weight(chosen), self.total)))
 
-    def pruned(self, order: list[int]) -> set[int]:
-        """Leave out what is not needed, the last and least first: a subset-minimal set."""
-        chosen = set(order)
-        if self.weight(chosen) < self.needed:  # greed went by cut digits
-            chosen = set(range(len(self.members)))
-            order = sorted(chosen)
-        for j in reversed(order):
-            if self.weight(chosen - {j}) >= self.needed:
-                chosen.discard(j)
-        return chosen
-
-    def shrink(self, chosen: set[int]) -> tuple[set[int], bool]:
-        """Look for smaller sets until none exists (proved) or the budget is spent."""
-        while chosen:
-            verdict, found = self.look(len(chosen) - 1, self.needed)
-            if verdict == 0:
-                return chosen, True
-            if verdict < 0:
-                return chosen, False
-            chosen = self.pruned(sorted(found))  # it may hold what it does not need
-        return chosen, True
-
-    def improve(self, chosen: set[int]) -> set[int]:
-        """Look for sets of the same size that keep more rows."""
-        while self.budget > 0:
-            weight = self.weight(chosen)
-            verdict, found = self.look(len(chosen), weight + 1)
-            if verdict != 1:
-                break
-            chosen = found
-        return chosen
+    def proposals(self) -> list[list[int]]:
+        orders = [greedy(self.rows, self.needed, hinge) for hinge in (False, True)]
+        return [self.members, *([self.members[j] for j in order] for order in orders)]
 
     def best_of(self, size: int) -> set[int]:
-        """Return the best set found of a size."""
-        start = greedy(self.rows, self.total + 1, False).tolist()[:size]
-        return self.improve(set(start))
+        order = [self.members[j] for j in greedy(self.rows, self.total + 1, False)]
+        sizes = [size] if self.monotone else range(size + 1)
+        best = max((set(order[:k]) for k in sizes), key=self.worth)
+        while not self.monotone:
+            better = next(
+                (s for k in range(size + 1) for s in [self._better(k, self.weight(best))] if s),
+                None,
+            )
+            if better is None:
+                return best
+            best = better
+        return self.improve(best)
 
-    def look(self, size: int, needed: int) -> tuple[int, set[int]]:
-        """Look for a set of a size and weight: 1 if found, 0 if there is none, -1 if unknown."""
-        # A cut margin is short by less than the numbers it is made of.
-        floor = -(size + len(self.forced)) if self.seen.shift else 0
-        verdict, chosen, spent = branch_and_bound(self.rows, size, needed, floor, self.budget)
+    def look(self, size: int) -> tuple[bool | None, set[int]]:
+        sizes = [size] if self.monotone else range(size, -1, -1)
+        verdicts = []
+        for k in sizes:
+            verdict, found = self._look(k, self.needed)
+            if verdict:
+                return True, found
+            verdicts.append(verdict)
+        return None if None in verdicts else False, set()
+
+    def improve(self, chosen: set[int]) -> set[int]:
+        while better := self._better(len(chosen), self.weight(chosen)):
+            chosen = better
+        return chosen
+
+    def _better(self, size: int, weight: int) -> set[int] | None:
+        """Return a set of a size that keeps more than a weight, if one is found."""
+        verdict, found = self._look(size, weight + 1) if self.budget > 0 else (None, set())
+        return found if verdict else None
+
+    def _look(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of exactly a size with some weight."""
+        floor = -self.seen.doubt
+        verdict, mask, spent = branch_and_bound(self.rows, size, needed, floor, self.budget)
         self.budget -= spent
-        found = set(np.flatnonzero(chosen).tolist())
-        if verdict == 1 and self.seen.shift and self.weight(found) < needed:
-            return self.look_exactly(size, needed)
-        return verdict, found
+        found = {self.members[j] for j in np.flatnonzero(mask)}
+        if verdict == 1 and not self.seen.exact and self.weight(found) < needed:
+            return self._look_exactly(size, needed)
+        return (None if verdict < 0 else verdict == 1), found
 
-    def look_exactly(self, size: int, needed: int) -> tuple[int, set[int]]:
+    def _look_exactly(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
         """Try every set, if they are few, with all the digits of long integers."""
         if math.comb(len(self.members), size) > _MOST_SETS:
-            return -1, set()
-        for chosen in combinations(range(len(self.members)), size):
+            return None, set()
+        for chosen in combinations(self.members, size):
             if self.weight(chosen) >= needed:
-                return 1, set(chosen)
-        return 0, set()
+                return True, set(chosen)
+        return False, set()

@@ -167,9 +167,11 @@ class LinearModel:
 
     def core_rows(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Return checked rows in the columns of the binary core."""
+        ones: NDArray[np.bool_]
         if self.units is None:
-            return rows
-        ones: NDArray[np.bool_] = rows[:, [unit.columns[0] for unit in self.units]] == 1
+            ones = rows
+            return ones
+        ones = rows[:, [unit.columns[0] for unit in self.units]] == 1
         return ones
 
     def describe(self, unit: int, row: NDArray[Any]) -> str:

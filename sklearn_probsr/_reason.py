@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, overload
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr._deficits import Instance
+from sklearn_probsr._distributions import column_means
 from sklearn_probsr._enclosure import Enclosure, lower_text
 from sklearn_probsr._exact import decimal_fraction
 from sklearn_probsr._model import LinearModel
@@ -22,6 +23,9 @@ _CLAIMS = {
     "minimum": "no smaller set reaches {delta}",
     "subset-minimal": "none can be left out",
     "near-subset-minimal": "none is known to be superfluous",
+    "locally-minimal": "no single one of them can be left out",
+    "near-locally-minimal": "no single one is known to be superfluous",
+    "near-prefix-minimal": "no fewer by mean cost reach {delta} + {epsilon}",
     "near-minimum": "no smaller set reaches {delta} + {epsilon}",
     "best-of-size": "the best set found of at most {size}; {delta} is not proved",
 }
@@ -44,18 +48,24 @@ class SufficientReason:
     minimality : str
         What was proved: ``"minimum"`` (no smaller set reaches delta), ``"subset-minimal"`` (no
         proper subset of it does; ``"near-subset-minimal"`` where that stays undecided for one
-        of them), ``"near-minimum"`` (no smaller set reaches
-        ``delta + epsilon``), or ``"best-of-size"`` (``max_size`` kept it from reaching delta;
-        under uniform completions no other set of that size has a better guarantee, under
-        other distributions none was found).
+        of them), ``"locally-minimal"`` (leaving out any single feature breaks it; with features
+        that can cost or gain, leaving out several might not; ``"near-locally-minimal"`` where that
+        stays undecided), ``"near-minimum"`` (no smaller set reaches ``delta + epsilon``),
+        ``"near-prefix-minimal"`` (the same of the shorter prefixes of the order by mean cost), or
+        ``"best-of-size"`` (``max_size`` kept it from reaching delta; under uniform completions no
+        other set of that size has a better guarantee, under other distributions none was found).
     epsilon : float
-        0 unless near-minimum.
+        0 unless near-minimum or near-prefix-minimal.
     prediction : label
         The class of the instance.
     partial_instance : ndarray of shape (d,)
-        The instance with NaN for every feature outside the reason.
+        The instance with NaN in every column outside the reason.
     feature_names : tuple of str
         The names of ``features``, in the same order.
+    facts : tuple of str
+        What each of them is, in words.
+    n_units : int
+        How many features the model has; one-hot columns of one unit count once.
     distribution : object
         What the guarantee speaks of; its ``str`` reads as "over ...".
     method : str
@@ -71,6 +81,8 @@ class SufficientReason:
     prediction: Any
     partial_instance: NDArray[np.float64] = field(repr=False, compare=False)
     feature_names: tuple[str, ...]
+    facts: tuple[str, ...] = field(repr=False)
+    n_units: int = field(repr=False)
     distribution: Any
     method: str
     samples: int
@@ -81,12 +93,7 @@ class SufficientReason:
         return len(self.features)
 
     def __str__(self) -> str:
-        d = len(self.partial_instance)
-        facts = [
-            f"{name} = {self.partial_instance[i]:g}"
-            for i, name in zip(self.features, self.feature_names, strict=True)
-        ]
-        given = f"given {_and(facts)}" if facts else "whatever the features are"
+        given = f"given {_and(self.facts)}" if self.facts else "whatever the features are"
         known = self.guarantee
         sure = lower_text(known.lower if known.exact is None else known.exact)
         trust = ""
@@ -97,7 +104,8 @@ class SufficientReason:
         )
         return (
             f"Class {self.prediction!s} is kept with probability at least {sure} over "
-            f"{self.distribution}{trust}, {given} ({self.size} of {d} features; {claim})."
+            f"{self.distribution}{trust}, {given} ({self.size} of {self.n_units} features; "
+            f"{claim})."
         )
 
 
@@ -107,8 +115,8 @@ class SufficientReasons:
 
     Attributes
     ----------
-    mask : ndarray of bool, shape (n, d)
-        Which features are in each reason.
+    mask : ndarray of bool, shape (n, units)
+        Which features are in each reason; without units, every column is one.
     size, lower, upper, minimality, epsilon, prediction, samples : ndarray of shape (n,)
         See `SufficientReason`; ``lower`` and ``upper`` enclose the guarantee.
     delta : float
@@ -117,8 +125,8 @@ class SufficientReasons:
     distribution : object
     method : str
     model : LinearModel
-    rows : ndarray of bool, shape (n, d)
-        The instances explained.
+    rows : ndarray of shape (n, d)
+        The instances explained: booleans, or floats if the model has units.
     forced : tuple of int
         The features that every reason had to have.
     exact : dict of int to Fraction
@@ -126,7 +134,7 @@ class SufficientReasons:
     """
 
     model: LinearModel = field(repr=False)
-    rows: NDArray[np.bool_] = field(repr=False)
+    rows: NDArray[Any] = field(repr=False)
     mask: NDArray[np.bool_]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
@@ -180,7 +188,7 @@ class SufficientReasons:
         if lower == upper and self.confidence == 1:
             exact = Fraction(lower)
         features = self._in_order(i)
-        partial = np.where(self.mask[i], self.rows[i].astype(np.float64), np.nan)
+        partial = np.where(self._columns(i), self.rows[i].astype(np.float64), np.nan)
         partial.flags.writeable = False
         positive = bool(self.model.is_positive(self.rows[i : i + 1])[0])
         return SufficientReason(
@@ -191,16 +199,41 @@ class SufficientReasons:
             epsilon=float(self.epsilon[i]),
             prediction=self.model.classes[int(positive)],
             partial_instance=partial,
-            feature_names=tuple(self.model.feature_names[j] for j in features),
+            feature_names=tuple(self.model.unit_names[j] for j in features),
+            facts=tuple(self.model.describe(j, self.rows[i]) for j in features),
+            n_units=self.model.n_units,
             distribution=self.distribution,
             method=self.method,
             samples=int(self.samples[i]),
         )
 
+    def _columns(self, i: int) -> NDArray[np.bool_]:
+        """Tell which columns belong to the units of a reason."""
+        if self.model.units is None:
+            whole: NDArray[np.bool_] = self.mask[i]
+            return whole
+        inside = np.zeros(self.model.n_features, dtype=np.bool_)
+        for j in np.flatnonzero(self.mask[i]):
+            inside[list(self.model.units[j].columns)] = True
+        return inside
+
     def _in_order(self, i: int) -> tuple[int, ...]:
-        order = Instance(self.model, self.rows[i]).order
+        order = most_telling(self.model, self.rows[i], self.distribution)
         rest = [j for j in order[self.mask[i][order]].tolist() if j not in self.forced]
         return (*self.forced, *rest)
+
+
+def most_telling(model: LinearModel, row: NDArray[Any], distribution: Any) -> NDArray[np.intp]:
+    """Return the units of an instance by decreasing score; by mean cost if they are not binary."""
+    core = model.binary_core
+    if core is not None:
+        return Instance(core, model.core_rows(row[None, :])[0]).order
+    means = model.cached(("means", distribution), lambda: column_means(model, distribution))
+    sign = 1 if model.is_positive(row[None, :])[0] else -1
+    costs = sign * model.weights * (row - means)
+    units = model.units or ()
+    totals = np.array([costs[list(unit.columns)].sum() for unit in units])
+    return np.argsort(-totals, kind="stable")
 
 
 def _two_digits_up(value: float) -> str:
@@ -212,5 +245,5 @@ def _two_digits_up(value: float) -> str:
     return f"{float(math.ceil(exact / unit) * unit):.2g}"
 
 
-def _and(parts: list[str]) -> str:
+def _and(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -33,7 +33,7 @@ def search_by_samples(
     """
     samples = sample_size(task.delta, epsilon, gamma)
     needed = -(-task.delta.numerator * samples // task.delta.denominator)
-    found = Found.empty(rows)
+    found = Found.empty(*rows.shape)
     radius = hoeffding_radius(samples, gamma)
     for i, generator in enumerate(rng.spawn(len(rows))):
         instance = Instance(model, rows[i])
@@ -77,7 +77,7 @@ def search_as_published(
     What its own estimates prove of the guarantee, but for probability ``gamma``, is that it is at
     least ``delta* - epsilon gamma / L``; that also holds where delta* was clipped.
     """
-    found = Found.empty(rows)
+    found = Found.empty(*rows.shape)
     samples = np.zeros(len(rows), dtype=np.int64)
     for i, generator in enumerate(rng.spawn(len(rows))):
         delta_star, features, samples[i] = linear_monte_carlo_explainer(

@@ -36,6 +36,8 @@ _TOL = 1e-4
 # Guarantees over so few features are always exact.
 _FEW = 16
 _NEXT_TO_ONE = Fraction(999, 1000)
+# Long enough for every word of minimality.
+_WORD = "<U20"
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,11 @@ class Found:
     exact: dict[int, Fraction]
 
     @classmethod
-    def empty(cls, rows: NDArray[np.bool_]) -> Found:
+    def empty(cls, n: int, units: int) -> Found:
         """Return room for the answers of some rows."""
-        n = len(rows)
-        names = np.full(n, "", dtype="<U19")
-        return cls(np.zeros_like(rows), np.zeros(n), np.ones(n), names, np.zeros(n), {})
+        mask = np.zeros((n, units), dtype=np.bool_)
+        names = np.full(n, "", dtype=_WORD)
+        return cls(mask, np.zeros(n), np.ones(n), names, np.zeros(n), {})
 
     def write(
         self,
@@ -123,7 +125,7 @@ def _claims(answers: Answers, task: Task) -> Found:
     """Say what the bounds of each answer prove."""
     reached = answers.lower >= float_above(task.delta)
     near = reached & (answers.size > 0) & (answers.before >= float_below(task.delta))
-    minimality = np.where(reached, "minimum", "best-of-size").astype("<U19")
+    minimality = np.where(reached, "minimum", "best-of-size").astype(_WORD)
     minimality[near] = "near-minimum"
     epsilon = np.zeros(len(near))
     for i in np.flatnonzero(near):

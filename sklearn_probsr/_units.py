@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._checks import listing
+from sklearn_probsr._checks import finite_floats, listing
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["Unit", "check_states", "check_units"]
@@ -181,9 +180,9 @@ def check_units(units: Any, d: int) -> tuple[Unit, ...]:
                 )
             owner[column] = unit.name
     if len(owner) != d:
-        missing = [i for i in range(d) if i not in owner]
+        missing = [str(i) for i in range(d) if i not in owner]
         raise InvalidInputError(
-            f"units must cover every column of the model, got none for {listing([str(i) for i in missing])}."
+            f"units must cover every column of the model, got none for {listing(missing)}."
         )
     return found
 
@@ -211,7 +210,7 @@ def check_states(
     array: NDArray[Any], units: Sequence[Unit], feature_names: Sequence[str], name: str
 ) -> NDArray[np.float64]:
     """Return rows as floats in which every unit is in a state that it can have."""
-    rows = _floats(array, feature_names, name)
+    rows = finite_floats(array, feature_names, name)
     for unit in units:
         part = rows[:, unit.columns]
         if unit.states is None:
@@ -223,26 +222,6 @@ def check_states(
         if bad.any():
             i = int(np.flatnonzero(bad)[0])
             _refuse(unit, part[i], f" in row {i}" if name != "x" else "", name)
-    return rows
-
-
-def _floats(array: NDArray[Any], names: Sequence[str], name: str) -> NDArray[np.float64]:
-    try:
-        rows = np.array(array, dtype=np.float64)
-        finite = np.isfinite(rows)
-    except (TypeError, ValueError):
-        rows = np.full(array.shape, np.nan)
-        for index, value in np.ndenumerate(array):
-            with contextlib.suppress(TypeError, ValueError):
-                rows[index] = float(value)
-        finite = np.isfinite(rows)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0]
-        where = f"row {row}, " if name != "x" else ""
-        raise InvalidInputError(
-            f"{name} must hold finite numbers, got {array[row, column]} in {where}column "
-            f"{names[column]!r}. Fill in or drop what is missing."
-        )
     return rows
 
 

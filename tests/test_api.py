@@ -76,8 +76,8 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"distribution": "normal"},
-        "distribution must be None, Uniform(), Product(p) or Background(X), got 'normal' "
-        "of type str.",
+        "distribution must be None, Uniform(), Product(p), Marginals.fit(X) or Background(X), "
+        "got 'normal' of type str.",
     ),
     (
         {"method": "monte-carlo", "random_state": "seed"},
@@ -103,12 +103,12 @@ BAD_INSTANCES: list[tuple[Any, str]] = [
     ([1, 0, 0], "x must have one value per feature, 5, got 3."),
     (
         [[1, 0, 0, 1, 1]] * 2,
-        "x must be one instance, a vector of 5 zeros and ones, got an array of shape (2, 5). "
+        "x must be one instance, a vector of 5 numbers, got an array of shape (2, 5). "
         "Use sufficient_reasons for several rows.",
     ),
     (
         1,
-        "x must be one instance, a vector of 5 zeros and ones, got an array of shape (). "
+        "x must be one instance, a vector of 5 numbers, got an array of shape (). "
         "Use sufficient_reasons for several rows.",
     ),
 ]

@@ -237,20 +237,20 @@ BAD_BACKGROUNDS: list[tuple[Any, Any, str]] = [
     (
         pd.DataFrame([[1, pd.NA]]),
         None,
-        "A background must be 0 or 1 in every column, got <NA> in row 0, column 1. Binarize it as "
-        "the instances are, and fill or drop what is missing.",
+        "A background must hold finite numbers, got <NA> in row 0, column '1'. Fill in or drop "
+        "what is missing.",
     ),
     (
         [[0, np.nan]],
         None,
-        "A background must be 0 or 1 in every column, got nan in row 0, column 1. Binarize it as "
-        "the instances are, and fill or drop what is missing.",
+        "A background must hold finite numbers, got nan in row 0, column '1'. Fill in or drop "
+        "what is missing.",
     ),
     (
-        pd.DataFrame({"age": [40], "sex": [1]}),
+        pd.DataFrame({"age": ["old"], "sex": [1]}),
         None,
-        "A background must be 0 or 1 in every column, got 40 in row 0, column 'age'. Binarize it "
-        "as the instances are, and fill or drop what is missing.",
+        "A background must hold finite numbers, got old in row 0, column 'age'. Fill in or drop "
+        "what is missing.",
     ),
     (
         [[0, 1]],
@@ -290,8 +290,14 @@ def test_a_background_must_fit_the_model():
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         guarantee(model, [1, 0], [], distribution=Background(frame))
     message = (
-        "method='paper' draws uniform completions. Use method='certified' with "
-        "Background(<1 rows, 2 columns>)."
+        "A background must be 0 or 1 in every column, got 40 in row 0, column 'a'. Binarize it as "
+        "the instances are, or declare units."
+    )
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        guarantee(model, [1, 0], [], distribution=Background([[40, 0]]))
+    message = (
+        "method='paper' is for uniform binary features, got Background(<1 rows, 2 columns>). "
+        "Use method='certified' or 'monte-carlo'."
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         sufficient_reason(model, [1, 0], method="paper", distribution=Background([[0, 1]]))

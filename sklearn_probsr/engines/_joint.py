@@ -1,10 +1,9 @@
-"""Joint rows: small sets of features that keep the class in most rows of a background.
+"""Joint rows: small sets of units that keep the class in most rows of a background.
 
 A background row ``r`` starts with a margin ``m_r`` (negative: it is of the other class). Fixing a
-member ``j`` adds ``magnitudes[j]`` to the margin of every row that differs from the instance in
-it. A set is good enough when the weight of the rows with a margin >= 0 reaches what is needed.
-Fixing more never hurts, so greedy sets can be pruned to subset-minimal ones, and a branch and
-bound over the members by decreasing magnitude can prove that no smaller set exists.
+member ``j`` adds ``gains[j, r]`` to it. A set is good enough when the weight of the rows with a
+margin >= 0 reaches what is needed. Greedy sets are pruned elsewhere; a branch and bound over the
+members can prove that no set of a size is good enough.
 """
 
 from __future__ import annotations
@@ -16,77 +15,56 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Rows", "branch_and_bound", "greedy", "kept_weight", "margins_with"]
+__all__ = ["Rows", "branch_and_bound", "greedy", "kept_weight"]
 
 
 class Rows(NamedTuple):
-    """A background seen from one instance; members by decreasing magnitude."""
+    """A background seen from one instance."""
 
     margins: NDArray[np.int64]  # (n,)
     weights: NDArray[np.int64]  # (n,)
-    differ: NDArray[np.bool_]  # (h, n)
-    magnitudes: NDArray[np.int64]  # (h,)
-
-
-@kernel
-def margins_with(
-    starts: NDArray[np.int64],
-    differ: NDArray[np.bool_],
-    features: NDArray[np.intp],
-    gains: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return the margins of the rows when some features are fixed."""
-    margins = starts.copy()
-    for i in range(len(features)):
-        column = differ[features[i]]
-        for r in range(len(margins)):
-            margins[r] += gains[i] * column[r]
-    return margins
+    gains: NDArray[np.int64]  # (h, n): what fixing each member adds to the margin of each row
 
 
 @kernel
 def kept_weight(
-    starts: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    differ: NDArray[np.bool_],
-    features: NDArray[np.intp],
-    gains: NDArray[np.int64],
-    doubt: int,
-) -> tuple[int, int]:
-    """Return the weight of the rows that surely keep the class, and how many are in doubt."""
-    margins = margins_with(starts, differ, features, gains)
+    rows: Rows, chosen: NDArray[np.intp], doubt: int
+) -> tuple[int, NDArray[np.int64], int]:
+    """Return the weight of the rows that surely keep the class, margins, and how many are in doubt.
+
+    A row is in doubt if its margin is negative, but above ``-doubt``.
+    """
+    margins = rows.margins.copy()
+    for i in range(len(chosen)):
+        _shift(margins, rows, chosen[i], 1)
     kept = np.int64(0)
     unsure = 0
     for r in range(len(margins)):
-        kept += weights[r] * (margins[r] >= 0)
+        kept += rows.weights[r] * (margins[r] >= 0)
         unsure += (margins[r] < 0) & (margins[r] > -doubt)
-    return kept, unsure  # type: ignore[return-value]
+    return kept, margins, unsure  # type: ignore[return-value]
 
 
 @inner
 def _shift(margins: NDArray[np.int64], rows: Rows, j: int, sign: int) -> None:
     """Fix a member (sign 1) or free it again (sign -1)."""
-    column = rows.differ[j]
-    gain = sign * rows.magnitudes[j]
+    gain = rows.gains[j]
     for r in range(len(margins)):
-        margins[r] += gain * column[r]
+        margins[r] += sign * gain[r]
 
 
 @inner
 def _look_at(
-    margins: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    column: NDArray[np.bool_],
-    magnitude: float,
-) -> tuple[float, float]:
+    margins: NDArray[np.int64], weights: NDArray[np.int64], gain: NDArray[np.int64]
+) -> tuple[int, float]:
     """Return the weight kept with a member fixed, and what is missing in the other rows."""
-    kept = 0.0
+    kept = np.int64(0)
     missing = 0.0
     for r in range(len(margins)):
-        margin = margins[r] + magnitude * column[r]
-        kept += weights[r] * (margin >= 0.0)
-        missing += weights[r] * min(margin, 0.0)
-    return kept, missing
+        margin = margins[r] + gain[r]
+        kept += weights[r] * (margin >= 0)
+        missing += float(weights[r] * 1.0) * min(float(margin), 0.0)
+    return kept, missing  # type: ignore[return-value]
 
 
 @kernel
@@ -94,45 +72,44 @@ def greedy(rows: Rows, needed: int, hinge: bool) -> NDArray[np.int64]:
     """Return members in the order in which greed adds them, until the weight is enough.
 
     Greed looks at the weight of the rows kept, then at how much is missing in the others; with
-    ``hinge`` only at the latter. It goes by floats: what it finds is to be counted exactly.
+    ``hinge`` only at the latter. It goes by cut digits: what it finds is to be counted exactly.
     """
-    h = len(rows.magnitudes)
-    margins = rows.margins.astype(np.float64)
-    weights = rows.weights.astype(np.float64)
+    h = len(rows.gains)
+    margins = rows.margins.copy()
     order = np.empty(h, dtype=np.int64)
     free = np.ones(h, dtype=np.bool_)
-    kept = float(np.sum(weights[margins >= 0]))
+    kept = 0
+    for r in range(len(margins)):
+        kept += rows.weights[r] * (margins[r] >= 0)
     for k in range(h):
         if kept >= needed:
             return order[:k]
-        best, best_rank, best_missing = -1, -1.0, -np.inf
+        best, best_rank, best_missing = -1, -1, -np.inf
         for j in range(h):
             if free[j]:
-                now, missing = _look_at(margins, weights, rows.differ[j], float(rows.magnitudes[j]))
-                rank = 0.0 if hinge else now
+                now, missing = _look_at(margins, rows.weights, rows.gains[j])
+                rank = 0 if hinge else now
                 if rank > best_rank or (rank == best_rank and missing > best_missing):
                     best, best_rank, best_missing, kept = j, rank, missing, now
         order[k] = best
         free[best] = False
-        for r in range(len(margins)):
-            margins[r] += float(rows.magnitudes[best]) * rows.differ[best, r]
+        _shift(margins, rows, best, 1)
     return order
 
 
 @inner
 def _most_to_gain(rows: Rows, size: int) -> NDArray[np.int64]:
     """Return the most that ``left`` members from a position on can add to each row."""
-    h, n = len(rows.magnitudes), len(rows.margins)
+    h, n = rows.gains.shape
     most = np.empty((size + 1, h + 1, n), dtype=np.int64)
     most[0] = 0
     most[:, h] = 0
     for left in range(1, size + 1):
         for p in range(h - 1, -1, -1):
             here, later, fewer = most[left, p], most[left, p + 1], most[left - 1, p + 1]
-            column, magnitude = rows.differ[p], rows.magnitudes[p]
+            gain = rows.gains[p]
             for r in range(n):
-                taken, skipped = magnitude + fewer[r], later[r]
-                here[r] = taken if column[r] else skipped
+                here[r] = max(gain[r] + fewer[r], later[r])
     return most
 
 
@@ -142,9 +119,9 @@ def branch_and_bound(
 ) -> tuple[int, NDArray[np.bool_], int]:
     """Look for ``size`` members that bring the rows of a needed weight to the floor.
 
-    Members are taken or left by decreasing magnitude. With ``left`` still to take from position
-    p on, a row can gain at most its first ``left`` differing magnitudes from there; where even
-    that does not suffice, the branch is cut.
+    Members are taken or left in turn. With ``left`` still to take from position p on, a row can
+    gain at most what its best ``left`` members from there add; where even that does not suffice,
+    the branch is cut.
 
     Returns
     -------
@@ -154,7 +131,7 @@ def branch_and_bound(
         The set found.
     spent : int
     """
-    h, n = len(rows.magnitudes), len(rows.margins)
+    h, n = rows.gains.shape
     chosen = np.zeros(h, dtype=np.bool_)
     spent = size * h * n
     if spent > budget:
