@@ -230,7 +230,9 @@ def most_telling(model: LinearModel, row: NDArray[Any], distribution: Any) -> ND
         return Instance(core, model.core_rows(row[None, :])[0]).order
     means = model.cached(("means", distribution), lambda: column_means(model, distribution))
     sign = 1 if model.is_positive(row[None, :])[0] else -1
-    costs = sign * model.weights * (row - means)
+    with np.errstate(over="ignore", invalid="ignore"):  # 1e300 times 1e300 comes first all the same
+        scale = float(np.abs(model.weights).max()) or 1.0
+        costs = np.nan_to_num(sign * (model.weights / scale) * (row - means))
     units = model.units or ()
     totals = np.array([costs[list(unit.columns)].sum() for unit in units])
     return np.argsort(-totals, kind="stable")

@@ -138,3 +138,70 @@ def product_guarantee(case: Case, features: Iterable[int], p: Sequence[Fraction]
         ),
         Fraction(0),
     )
+
+
+@dataclass(frozen=True)
+class UnitCase:
+    """A linear model whose columns belong to units, and an instance."""
+
+    weights: tuple[float, ...]
+    threshold: float
+    strict: bool
+    units: tuple[tuple[int, ...], ...]
+    x: tuple[float, ...]
+
+    def worth(self, unit: int, row: Sequence[float]) -> Fraction:
+        """Return what a unit of a row adds to the decision function."""
+        columns = self.units[unit]
+        return sum((Fraction(self.weights[j]) * Fraction(row[j]) for j in columns), Fraction(0))
+
+    def side(self, total: Fraction) -> bool:
+        """Tell the class of a value of the decision function."""
+        threshold = Fraction(self.threshold)
+        return total > threshold if self.strict else total >= threshold
+
+    @property
+    def label(self) -> bool:
+        return self.side(sum((self.worth(u, self.x) for u in range(len(self.units))), Fraction(0)))
+
+    def marginals(
+        self, rows: Sequence[Sequence[float]], weights: Sequence[Fraction]
+    ) -> list[dict[Fraction, Fraction]]:
+        """Return how each unit's contribution is distributed over some rows."""
+        laws = []
+        for u in range(len(self.units)):
+            law: Counter[Fraction] = Counter()
+            for row, weight in zip(rows, weights, strict=True):
+                law[self.worth(u, row)] += weight / sum(weights)
+            laws.append(dict(law))
+        return laws
+
+    def independent(
+        self, features: Iterable[int], laws: Sequence[dict[Fraction, Fraction]]
+    ) -> Fraction:
+        """Return Pr[class kept] when the units outside a set are independent."""
+        fixed = set(features)
+        sums = {Fraction(0): Fraction(1)}
+        for u, law in enumerate(laws):
+            grown: Counter[Fraction] = Counter()
+            known = {self.worth(u, self.x): Fraction(1)}
+            for total, mass in sums.items():
+                for value, chance in (known if u in fixed else law).items():
+                    grown[total + value] += mass * chance
+            sums = grown
+        kept = (mass for total, mass in sums.items() if self.side(total) == self.label)
+        return sum(kept, Fraction(0))
+
+    def joint(
+        self, features: Iterable[int], rows: Sequence[Sequence[float]], weights: Sequence[Fraction]
+    ) -> Fraction:
+        """Return the share of rows that keep the class when they replace what is unknown."""
+        fixed = set(features)
+        kept = Fraction(0)
+        for row, weight in zip(rows, weights, strict=True):
+            total = sum(
+                (self.worth(u, self.x if u in fixed else row) for u in range(len(self.units))),
+                Fraction(0),
+            )
+            kept += weight * (self.side(total) == self.label)
+        return kept / sum(weights)
