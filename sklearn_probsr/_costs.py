@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sklearn_probsr._contributions import Contributions, is_open
+from sklearn_probsr._contributions import Contributions, distinct, is_open
 from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._model import LinearModel
@@ -147,6 +147,25 @@ class Shared:
         if len(self._views) < _MOST_VIEWS:
             self._views[key] = view
         return view
+
+    def views(self, rows: NDArray[np.float64] | NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the view of every unit of every row, as numbers: (rows, units, 4)."""
+        model = self.contributions.model
+        if rows.dtype == np.bool_:
+            zeros, ones = self._binary_views
+            found: NDArray[np.float64] = np.where(rows[:, :, None], ones, zeros)
+            return found
+        found = np.empty((len(rows), model.n_units, 4))
+        for u, (values, which) in enumerate(distinct(model, rows)):
+            found[:, u] = np.array([self.view(u, value) for value in values])[which]
+        return found
+
+    @cached_property
+    def _binary_views(self) -> NDArray[np.float64]:
+        weights = self.contributions.model.weights.tolist()
+        zero = [self.view(u, Fraction(0)) for u in range(len(weights))]
+        one = [self.view(u, Fraction(w)) for u, w in enumerate(weights)]
+        return np.array([zero, one], dtype=np.float64)
 
     @cached_property
     def _views(self) -> dict[tuple[int, Fraction], View]:

@@ -202,6 +202,13 @@ class Product:
             )
         return cls(tuple(Fraction(count, len(rows)) for count in ones))
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.p)
+
     @cached_property
     def denominator(self) -> int:
         """A common denominator of the probabilities."""

@@ -18,7 +18,6 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._contributions import distinct
 from sklearn_probsr._costs import LAMBDAS, Costs, Shared, contributions_of, shared_of
 from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._enclosure import Enclosure
@@ -113,18 +112,12 @@ def _search_together(
 ) -> dict[int, set[int]]:
     """Answer the rows that spectra decide; return sets of the others from which to go on."""
     contributions = shared.contributions
-    model = contributions.model
     units = np.array(list(shared.positions), dtype=np.intp)
     h, n = len(units), len(rows)
-    gain = np.zeros((n, model.n_units))
-    costly, gainful = np.zeros((2, n, model.n_units), dtype=np.bool_)
-    whole = np.ones(n, dtype=np.bool_)
-    for u, (values, which) in enumerate(distinct(model, rows)):
-        views = np.array([shared.view(u, value) for value in values])[which]
-        gain[:, u] = views[:, 0]
-        above, below = views[:, 1] > 0, views[:, 2] > 0
-        costly[:, u], gainful[:, u] = (above, below) if positive else (below, above)
-        whole &= views[:, 3] > 0
+    views = shared.views(rows)
+    gain, above, below = views[..., 0], views[..., 1] > 0, views[..., 2] > 0
+    costly, gainful = (above, below) if positive else (below, above)
+    whole = (views[..., 3] > 0).all(axis=1)
     outside = [u for u in task.include if u not in shared.positions]
     if any(len(contributions.values[u]) > 1 for u in outside):
         return {}  # they would have to be taken out of the rest

@@ -110,6 +110,26 @@ class Ledger:
         )
         return total > 0 if is_open(self.model, self.sign > 0) else total >= 0
 
+    def faces(self, row: Row) -> NDArray[np.object_]:
+        """Return each unit's contribution in a row: whole, and if it costs, gains, is exact."""
+        if row.dtype != np.bool_:
+            known = [self.sign * c for c in self.model.contributions(row)]
+            return np.array([self._face(u, c) for u, c in enumerate(known)], dtype=object)
+        zeros, ones = self._binary_faces
+        faces: NDArray[np.object_] = np.where(row[:, None], ones, zeros)
+        return faces
+
+    def _face(self, unit: int, known: Fraction) -> tuple[int, bool, bool, bool]:
+        whole = math.floor(known / self.scale)
+        exact = whole * self.scale == known
+        return whole, known > self.least[unit], known < self.most[unit], exact
+
+    @cached_property
+    def _binary_faces(self) -> NDArray[np.object_]:
+        weights = [self.sign * Fraction(w) for w in self.model.weights.tolist()]
+        zeros = [self._face(u, Fraction(0)) for u in range(len(weights))]
+        return np.array([zeros, [self._face(u, w) for u, w in enumerate(weights)]], dtype=object)
+
     @cached_property
     def _exact_rows(self) -> dict[int, list[Fraction]]:
         return {}
@@ -121,36 +141,39 @@ class Replacement:
     def __init__(self, model: LinearModel, row: Row, background: Background) -> None:
         positive = bool(model.is_positive(row[None, :])[0])
         self.background = background
+        self.row = row
         self.ledger = _ledger(model, background, positive, _BITS)
-        self.known = [self.ledger.sign * c for c in model.contributions(row)]
-        reach = sum(map(abs, self.known))
-        if (reach / self.ledger.scale) >= 2 ** (_MOST_BITS - 1):
+        faces = self.ledger.faces(row)
+        beyond = int(np.abs(faces[:, 0]).sum()).bit_length() - (_MOST_BITS - 1)
+        if beyond > 0:
             # Further out than there was room for: fewer digits of the background are kept.
-            beyond = math.ceil(reach / self.ledger.scale).bit_length() - (_MOST_BITS - 1)
             self.ledger = Ledger.of(model, background, positive, _BITS - beyond)
-        scale = self.ledger.scale
-        whole = [math.floor(c / scale) for c in self.known]
-        self.exact = self.ledger.exact and all(
-            whole[u] * scale == c for u, c in enumerate(self.known)
-        )
+            faces = self.ledger.faces(row)
+        self._costs, self._gains, exact = faces[:, 1:].T.astype(np.bool_)
+        self.exact = self.ledger.exact and bool(exact.all())
         self.rows = Rows(
             self.ledger.starts,
             background.weights,
-            np.ascontiguousarray((np.array(whole) - self.ledger.entries).T),
+            np.ascontiguousarray((faces[:, 0].astype(np.int64) - self.ledger.entries).T),
         )
+
+    @cached_property
+    def known(self) -> list[Fraction]:
+        """What the units of the instance contribute towards its class, exactly."""
+        return [self.ledger.sign * c for c in self.ledger.model.contributions(self.row)]
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown costs some row anything."""
-        return self.known[unit] > self.ledger.least[unit]
+        return bool(self._costs[unit])
 
     def can_gain(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown gains some row anything."""
-        return self.known[unit] < self.ledger.most[unit]
+        return bool(self._gains[unit])
 
     @property
     def doubt(self) -> int:
         """How much a margin may be short by, plus one."""
-        return 0 if self.exact else len(self.known) + 2
+        return 0 if self.exact else len(self._costs) + 2
 
     def weight(self, features: Collection[int]) -> int:
         """Return the weight of the background rows that keep the class, exactly."""
@@ -230,7 +253,7 @@ class _Search(LocalSearch):
 
     def __init__(self, seen: Replacement, task: Task) -> None:
         barred = {*task.include, *task.exclude}
-        units = [u for u in range(len(seen.known)) if u not in barred and seen.can_cost(u)]
+        units = [u for u in range(len(seen.rows.gains)) if u not in barred and seen.can_cost(u)]
         members = seen.by_mean_gain(units)
         super().__init__(task, members, {u for u in members if not seen.can_gain(u)})
         self.seen = seen

@@ -6,10 +6,19 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
-from sklearn_probsr import Background, LinearModel, Product, sufficient_reasons
+from sklearn_probsr import (
+    Background,
+    LinearModel,
+    Marginals,
+    Product,
+    Unit,
+    guarantee,
+    sufficient_reasons,
+)
 from tests.benchmarks.cases import DELTA, draw, scores
 from tests.benchmarks.measure import best_times
 from tests.benchmarks.report import Row, Table, at_least, at_most, seconds, times
@@ -28,6 +37,15 @@ def tables() -> Iterator[Table]:
         (_gaussian(), _breast_cancer()),
     )
     yield _marginals()
+    yield _raw_columns()
+    yield Table(
+        "Against SHAP's order",
+        "How many features must be fixed to keep the class in 95%: the reason, against the "
+        "shortest prefix of the features ordered by their SHAP value signed towards the "
+        "prediction. Medians over the rows, and how often the reason is smaller, and larger.",
+        ("data", "distribution", "rows", "prefix", "reason", "smaller", "larger"),
+        tuple(_prefix_rows()),
+    )
 
 
 def _gaussian() -> Row:
@@ -78,7 +96,7 @@ def _against_shap(
     return cells, theirs / ours
 
 
-def _marginals(d: int = 500, n: int = 30) -> Table:
+def _marginals(d: int = 500, n: int = 200) -> Table:
     rng = np.random.default_rng(0)
     chances = rng.uniform(0.05, 0.95, d)
     rows = rng.random((2_000, d)) < chances
@@ -110,3 +128,100 @@ def _marginals(d: int = 500, n: int = 30) -> Table:
             ),
         ),
     )
+
+
+def _raw_columns() -> Table:
+    data, target = load_breast_cancer(return_X_y=True)
+    scaler = StandardScaler().fit(data[:400])
+    fitted = LogisticRegression().fit(scaler.transform(data[:400]), target[:400])
+    weights = fitted.coef_.ravel() / scaler.scale_
+    threshold = float(weights @ scaler.mean_ - fitted.intercept_[0])
+    rows = data[400:]
+
+    def fresh() -> LinearModel:
+        units = [Unit.real(f"r{i}", i) for i in range(30)]
+        return LinearModel(weights, threshold, strict=True, units=units)
+
+    model, joint, law = fresh(), Background(data[:400]), Marginals.fit(data[:400])
+    for distribution in (joint, law):
+        sufficient_reasons(model, rows[:1], delta=DELTA, distribution=distribution)
+    setup, own, theirs = best_times(
+        REPEATS,
+        lambda: sufficient_reasons(fresh(), rows[:1], delta=DELTA, distribution=law),
+        lambda: sufficient_reasons(model, rows, delta=DELTA, distribution=law),
+        lambda: sufficient_reasons(model, rows, delta=DELTA, distribution=joint),
+    )
+    found = sufficient_reasons(model, rows, delta=DELTA, distribution=law)
+    words = ", ".join(sorted(set(found.minimality.tolist())))
+    return Table(
+        "Real-valued columns",
+        "Breast cancer as it is: 30 real-valued columns that can cost or gain, 400 rows for the "
+        "marginals and for the background. Set-up is a fresh model and one row; the ratio is of "
+        "the search over marginals to the search over the rows themselves, per row. "
+        f"What was proved over the marginals: {words}.",
+        ("what", "time", "joint rows", "ratio", "size"),
+        (
+            Row(("set-up", seconds(setup), "", "", ""), *at_most(setup, 2, " s")),
+            Row(
+                (
+                    "search",
+                    seconds(own / len(rows)),
+                    seconds(theirs / len(rows)),
+                    times(own / theirs),
+                    f"{np.median(found.size):g}",
+                ),
+                *at_most(own / theirs, 10, "x"),
+            ),
+        ),
+    )
+
+
+def _prefix_rows() -> Iterator[Row]:
+    pixels, digit = load_digits(return_X_y=True)
+    chosen = np.isin(digit, (3, 8))
+    rows, target = pixels[chosen] > 8, digit[chosen] == 8
+    fitted = LogisticRegression().fit(rows, target)
+    model = LinearModel(fitted.coef_.ravel(), -fitted.intercept_, strict=True)
+    yield from _prefixes("digits 3 or 8", model, rows, 100)
+    rng = np.random.default_rng(1)
+    chances = rng.uniform(0.05, 0.95, 500)
+    synthetic = rng.random((1_000, 500)) < chances
+    weights = rng.standard_normal(500)
+    model = LinearModel(weights, float(weights @ chances))
+    yield from _prefixes("synthetic, d = 500", model, synthetic, 100)
+
+
+def _prefixes(name: str, model: LinearModel, data: np.ndarray, n: int) -> Iterator[Row]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pixels that are always blank
+        fitted = Product.fit(data)
+    for law in (fitted, Background(data)):
+        sizes = sufficient_reasons(model, data[:n], delta=DELTA, distribution=law).size
+        prefixes = np.array([_shap_prefix(model, row, data, law) for row in data[:n]])
+        larger = np.mean(sizes > prefixes)
+        yield Row(
+            (
+                name,
+                type(law).__name__,
+                str(n),
+                f"{np.median(prefixes):g}",
+                f"{np.median(sizes):g}",
+                f"{100 * np.mean(sizes < prefixes):.0f}%",
+                f"{100 * larger:.0f}%",
+            ),
+            *at_most(larger, 0, " larger"),
+        )
+
+
+def _shap_prefix(
+    model: LinearModel, row: np.ndarray, data: np.ndarray, law: Product | Background
+) -> int:
+    sign = 1 if model.is_positive(row[None, :])[0] else -1
+    order = np.argsort(-sign * model.weights * (row - data.mean(axis=0)), kind="stable")
+    low, high = -1, int(np.argmax(model.weights[order] * (row[order] - 0.5) * sign <= 0))
+    high = high or len(order)
+    while high - low > 1:  # the guarantee grows along the helpful features
+        middle = (low + high) // 2
+        known = guarantee(model, row, order[:middle], distribution=law)
+        low, high = (low, middle) if (known >= DELTA).value else (middle, high)
+    return high
