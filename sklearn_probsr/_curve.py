@@ -31,10 +31,12 @@ class GuaranteeCurve:
     Attributes
     ----------
     order : ndarray of int, shape (d,)
-        Features by decreasing score, ties by index. No set of k features has a better
-        guarantee than the first k, up to the last positive score.
+        Over uniform 0/1 features, by decreasing score, ties by index: no set of k features has
+        a better guarantee than the first k, up to the last positive score. Over independent
+        units by decreasing mean cost, over background rows as greed fixes them.
     lower, upper : ndarray of float, shape (d + 1,)
-        Bounds of each ``v_k``; both never decrease.
+        Bounds of each ``v_k``. They never decrease if no feature can both cost and gain, which
+        is so for all 0/1 features.
     distribution : object
         What the guarantees speak of.
     """

@@ -55,16 +55,16 @@ def _shift(margins: NDArray[np.int64], rows: Rows, j: int, sign: int) -> None:
 
 @inner
 def _look_at(
-    margins: NDArray[np.int64], weights: NDArray[np.int64], gain: NDArray[np.int64]
-) -> tuple[int, float]:
+    margins: NDArray[np.float64], weights: NDArray[np.float64], gain: NDArray[np.float64]
+) -> tuple[float, float]:
     """Return the weight kept with a member fixed, and what is missing in the other rows."""
-    kept = np.int64(0)
+    kept = 0.0
     missing = 0.0
     for r in range(len(margins)):
         margin = margins[r] + gain[r]
-        kept += weights[r] * (margin >= 0)
-        missing += float(weights[r] * 1.0) * min(float(margin), 0.0)
-    return kept, missing  # type: ignore[return-value]
+        kept += weights[r] * (margin >= 0.0)
+        missing += weights[r] * min(margin, 0.0)
+    return kept, missing
 
 
 @kernel
@@ -72,28 +72,31 @@ def greedy(rows: Rows, needed: int, hinge: bool) -> NDArray[np.int64]:
     """Return members in the order in which greed adds them, until the weight is enough.
 
     Greed looks at the weight of the rows kept, then at how much is missing in the others; with
-    ``hinge`` only at the latter. It goes by cut digits: what it finds is to be counted exactly.
+    ``hinge`` only at the latter. It goes by floats: what it finds is to be counted exactly.
     """
-    h = len(rows.gains)
-    margins = rows.margins.copy()
+    h, n = rows.gains.shape
+    gains = rows.gains.astype(np.float64)
+    margins = rows.margins.astype(np.float64)
+    weights = rows.weights.astype(np.float64)
     order = np.empty(h, dtype=np.int64)
     free = np.ones(h, dtype=np.bool_)
-    kept = 0
-    for r in range(len(margins)):
-        kept += rows.weights[r] * (margins[r] >= 0)
+    kept = 0.0
+    for r in range(n):
+        kept += weights[r] * (margins[r] >= 0.0)
     for k in range(h):
         if kept >= needed:
             return order[:k]
-        best, best_rank, best_missing = -1, -1, -np.inf
+        best, best_rank, best_missing = -1, -1.0, -np.inf
         for j in range(h):
             if free[j]:
-                now, missing = _look_at(margins, rows.weights, rows.gains[j])
-                rank = 0 if hinge else now
+                now, missing = _look_at(margins, weights, gains[j])
+                rank = 0.0 if hinge else now
                 if rank > best_rank or (rank == best_rank and missing > best_missing):
                     best, best_rank, best_missing, kept = j, rank, missing, now
         order[k] = best
         free[best] = False
-        _shift(margins, rows, best, 1)
+        for r in range(n):
+            margins[r] += gains[best, r]
     return order
 
 
