@@ -48,22 +48,36 @@ class Uniform:
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """Rows of a data set, and how much each counts."""
+    """Rows of a data set, and how much each counts.
 
-    rows: NDArray[Any]
+    A frame may hold what a pipeline still has to encode, so its values are looked at when a model
+    first asks for them; those of an array are at once.
+    """
+
+    source: Any
     weights: NDArray[np.int64]
     columns: tuple[Any, ...] | None
+    shape: tuple[int, int]
 
     def __init__(self, X: ArrayLike, weights: ArrayLike | None = None) -> None:
         names = getattr(X, "columns", None)
-        rows = _rows(as_array(X, "A background"), names)
+        shape = _shape(X if hasattr(X, "toarray") else as_array(X, "A background"))
         put = object.__setattr__
-        put(self, "rows", rows)
-        put(self, "weights", _weights(weights, len(rows)))
+        kept = X.copy() if hasattr(X, "copy") else X  # a frame may be changed later
+        put(self, "source", kept if names is not None else as_array(X, "A background"))
+        put(self, "weights", _weights(weights, shape[0]))
         put(self, "columns", None if names is None else tuple(names))
+        put(self, "shape", shape)
+        if names is None:
+            put(self, "source", self.rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.rows, self.weights, self.columns)
+        return type(self), (self.source, self.weights)
+
+    @cached_property
+    def rows(self) -> NDArray[Any]:
+        """The rows: booleans where all is 0 or 1, else floats."""
+        return _rows(as_array(self.source, "A background"), self.columns)
 
     @property
     def total(self) -> int:
@@ -72,12 +86,12 @@ class _Data:
 
     @property
     def _text(self) -> str:
-        n = len(self.rows)
+        n = self.shape[0]
         kind = "" if (self.weights == self.weights[0]).all() else "weighted "
         return f"{n} {kind}background row{'s' if n > 1 else ''}"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(<{len(self.rows)} rows, {self.rows.shape[1]} columns>)"
+        return f"{type(self).__name__}(<{self.shape[0]} rows, {self.shape[1]} columns>)"
 
 
 class Background(_Data):
@@ -189,7 +203,9 @@ class Product:
             leaving them unknown never changes them.
         """
         names = getattr(X, "columns", None)
-        rows = _binary(_rows(as_array(X, "A background"), names), names)
+        array = as_array(X, "A background")
+        _shape(array)
+        rows = _binary(_rows(array, names), names)
         ones = np.count_nonzero(rows, axis=0).tolist()
         constant = [i for i, count in enumerate(ones) if count in {0, len(rows)}]
         if constant:
@@ -255,7 +271,7 @@ def check_distribution(distribution: Any, model: LinearModel) -> Distribution:
         _check_product(distribution, model)
         return distribution
     if isinstance(distribution, Background | Marginals):
-        found, expected = distribution.rows.shape[1], model.n_features
+        found, expected = distribution.shape[1], model.n_features
         if found != expected:
             raise InvalidInputError(
                 f"The background must have the model's columns, {expected}, got {found}."
@@ -307,16 +323,21 @@ def column_means(model: LinearModel, distribution: Distribution) -> NDArray[np.f
     return means
 
 
-def _rows(array: NDArray[Any], names: Any) -> NDArray[Any]:
-    """Return booleans where all is 0 or 1, else floats."""
+def _shape(array: Any) -> tuple[int, int]:
     if array.ndim != 2:
         raise InvalidInputError(
             f"A background must have two dimensions, (rows, features), got an array of shape "
             f"{array.shape}."
         )
     if 0 in array.shape:
-        what = "row" if len(array) == 0 else "column"
+        what = "row" if array.shape[0] == 0 else "column"
         raise InvalidInputError(f"A background must have at least one {what}, got none.")
+    n, d = array.shape
+    return n, d
+
+
+def _rows(array: NDArray[Any], names: Any) -> NDArray[Any]:
+    """Return booleans where all is 0 or 1, else floats."""
     rows: NDArray[Any]
     rows, valid = zeros_and_ones(array)
     if not valid.all():
@@ -376,14 +397,3 @@ def _whole(numbers: list[Fraction]) -> list[int]:
             "Round them, for instance with numpy.round(weights, 9)."
         )
     return whole
-
-
-def _rebuild(
-    kind: type[_Data],
-    rows: NDArray[Any],
-    weights: NDArray[np.int64],
-    columns: tuple[Any, ...] | None,
-) -> _Data:
-    data = kind(rows, weights)
-    object.__setattr__(data, "columns", columns)
-    return data

@@ -273,7 +273,7 @@ BAD_BACKGROUNDS: list[tuple[Any, Any, str]] = [
 def test_a_wrong_background_gets_one_clear_error(rows: Any, weights: Any, message: str):
     """What was wrong, what was received, what to do."""
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
-        Background(rows, weights)
+        _ = Background(rows, weights).rows
 
 
 def test_a_background_must_fit_the_model():
