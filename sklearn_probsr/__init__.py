@@ -16,11 +16,12 @@ if TYPE_CHECKING:
         sufficient_reasons,
     )
     from sklearn_probsr._curve import GuaranteeCurve
-    from sklearn_probsr._distributions import Background, Product, Uniform
+    from sklearn_probsr._distributions import Background, Marginals, Product, Uniform
     from sklearn_probsr._enclosure import Enclosure, Verdict
     from sklearn_probsr._model import LinearModel
     from sklearn_probsr._reason import SufficientReason, SufficientReasons
     from sklearn_probsr._units import Unit
+    from sklearn_probsr.adapters import Adapted, adapt, register_adapter, to_linear_model
     from sklearn_probsr.exceptions import (
         InvalidInputError,
         ProbSRError,
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adapted",
     "Background",
     "Enclosure",
     "GuaranteeCurve",
     "InvalidInputError",
     "LinearModel",
+    "Marginals",
     "ProbSRError",
     "Product",
     "SufficientReason",
@@ -45,10 +48,13 @@ __all__ = [
     "Unit",
     "UnreachableError",
     "Verdict",
+    "adapt",
     "guarantee",
     "guarantee_curve",
+    "register_adapter",
     "sufficient_reason",
     "sufficient_reasons",
+    "to_linear_model",
 ]
 
 # Where each name lives: modules are imported when a name is first used, so that importing the
@@ -56,11 +62,12 @@ __all__ = [
 _HOMES = {
     "_api": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
     "_curve": ("GuaranteeCurve",),
-    "_distributions": ("Background", "Product", "Uniform"),
+    "_distributions": ("Background", "Marginals", "Product", "Uniform"),
     "_enclosure": ("Enclosure", "Verdict"),
     "_model": ("LinearModel",),
     "_reason": ("SufficientReason", "SufficientReasons"),
     "_units": ("Unit",),
+    "adapters": ("Adapted", "adapt", "register_adapter", "to_linear_model"),
     "exceptions": ("InvalidInputError", "ProbSRError", "UndecidedError", "UnreachableError"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

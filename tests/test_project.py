@@ -33,17 +33,20 @@ CORE = (
     "engines",
     "_ranking",
     "_search",
+    "_contributions",
+    "_local",
     "_joint",
     "_costs",
     "_independent",
     "_paper",
     "_sampling",
+    "_draws",
     "_curve",
     "_reason",
     "_arguments",
     "_api",
 )
-SHELLS: tuple[str, ...] = ()
+SHELLS: tuple[str, ...] = ("adapters",)
 FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}
 
 TOP_LEVEL = {

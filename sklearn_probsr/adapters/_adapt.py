@@ -1,0 +1,185 @@
+"""Adapt a fitted estimator: follow its steps, fold what is affine, name what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr._model import LinearModel
+from sklearn_probsr._units import Unit
+from sklearn_probsr.adapters._adapted import Adapted
+from sklearn_probsr.adapters._columns import Base, Columns, Kind
+from sklearn_probsr.adapters._compare import compare
+from sklearn_probsr.adapters._decision import Choice, choose
+from sklearn_probsr.adapters._follow import follow
+from sklearn_probsr.adapters._raw import RawColumns, raw_columns
+from sklearn_probsr.adapters._rows import Input
+from sklearn_probsr.adapters._states import gather, make_units
+
+__all__ = ["adapt", "to_linear_model"]
+
+
+def to_linear_model(
+    estimator: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    target: Any = None,
+    versus: Any = None,
+) -> LinearModel:
+    """Return the linear model that decides exactly as a fitted classifier does on 0/1 columns.
+
+    Parameters
+    ----------
+    estimator : fitted classifier or Pipeline, or pair (coef, intercept)
+        Raw columns that reach its classifier are taken to be 0/1. Columns that its steps make,
+        bins or categories, are what the steps make them; `adapt` also transforms raw rows to them.
+    feature_names : sequence of str or None, default=None
+        The names of the raw columns, if the estimator was fitted without.
+    target : label or None, default=None
+        The class to be explained as ``classes[1]``; None: the second of two.
+    versus : label or None, default=None
+        The class to compare it with, of an estimator that tells several apart.
+
+    Returns
+    -------
+    LinearModel
+        With units where a raw column has several columns or states.
+
+    Raises
+    ------
+    InvalidInputError
+        If the estimator is not linear, not fitted or unknown, or tells several classes apart
+        and no two of them are given.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "yes", "yes"]
+    >>> to_linear_model(LogisticRegression().fit(X, y), feature_names=["job", "home"]).predict(X)
+    array(['no', 'no', 'yes', 'yes'], dtype='<U3')
+    """
+    raw = raw_columns(estimator, feature_names, None)
+    choice, bases = _follow(estimator, raw, target, versus, binary=True)
+    return _model(choice, bases, make_units(bases, raw.names, raw.named, _raw_inputs(bases)))
+
+
+def adapt(
+    estimator: Any,
+    X_sample: Any = None,
+    *,
+    target: Any = None,
+    versus: Any = None,
+    binary: bool = False,
+    feature_names: Sequence[str] | None = None,
+) -> Adapted:
+    """Return a fitted classifier or Pipeline as a linear model over its raw columns.
+
+    Steps before the classifier that are affine are folded into the weights; steps that make bins,
+    categories, flags or words of a raw column define its states. The fitted steps themselves take
+    raw rows to the model's columns.
+
+    Parameters
+    ----------
+    estimator : fitted classifier or Pipeline, or pair (coef, intercept)
+    X_sample : DataFrame, array-like or sparse, or None, default=None
+        Raw rows. The model's classes are compared with `predict` on them, and numbers that are
+        only 0 and 1 in them are binary features rather than real-valued ones.
+    target : label or None, default=None
+        The class to be explained as ``classes[1]``; None: the second of two.
+    versus : label or None, default=None
+        The class to compare it with, of an estimator that tells several apart.
+    binary : bool, default=False
+        Whether raw columns that reach the classifier are 0/1, also without a sample.
+    feature_names : sequence of str or None, default=None
+        The names of the raw columns, if the estimator was fitted without.
+
+    Returns
+    -------
+    Adapted
+        The model, its units, and what takes raw rows to them.
+
+    Raises
+    ------
+    InvalidInputError
+        If the estimator cannot be adapted, or the model disagrees with it on a row of the sample.
+
+    Warns
+    -----
+    UserWarning
+        If a row of the sample is so close to the threshold that rounding decides its class in
+        scikit-learn, and decides otherwise than exact arithmetic.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import KBinsDiscretizer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> bins = KBinsDiscretizer(n_bins=3, strategy="uniform")
+    >>> adapted = adapt(make_pipeline(bins, LogisticRegression()).fit(X, y), X)
+    >>> adapted.units[0].labels
+    ('mean radius < 14.02', 'mean radius in [14.02, 21.07)', 'mean radius ≥ 21.07')
+    """
+    raw = raw_columns(estimator, feature_names, X_sample)
+    choice, bases = _follow(estimator, raw, target, versus, binary=binary)
+    rows = None if X_sample is None else gather(bases, raw.check(X_sample))
+    plain = _raw_inputs(bases) & binary
+    if not binary and rows is not None and len(rows):
+        plain = ((rows == 0) | (rows == 1)).all(axis=0) & (rows.min(axis=0) < rows.max(axis=0))
+    units = make_units(bases, raw.names, raw.named, plain)
+    model = _model(choice, bases, units)
+    if rows is not None:
+        compare(estimator, X_sample, model, rows, bases, choice)
+    return Adapted(model, tuple(units), raw.names, raw, tuple(bases))
+
+
+def _raw_inputs(bases: Sequence[Base]) -> NDArray[np.bool_]:
+    """Tell which base columns are raw columns, as they come."""
+    return np.array([b.kind is Kind.RAW and isinstance(b.rows, Input) for b in bases])
+
+
+def _follow(
+    estimator: Any, raw: RawColumns, target: Any, versus: Any, binary: bool
+) -> tuple[Choice, list[Base]]:
+    """Return the asked decision, and the base columns that it uses, unit by unit."""
+    start = Columns.start(raw.names, Input(), binary)
+    choice = choose(follow(estimator, start, "classifier"), target, versus)
+    matrix = choice.columns.matrix.tocoo()
+    used = np.unique(matrix.coords[1][matrix.data != 0])
+    bases = [choice.columns.bases[i] for i in used] or list(choice.columns.bases)
+    order = sorted(range(len(bases)), key=lambda i: bases[i].raw)
+    return choice, [bases[i] for i in order]
+
+
+def _model(choice: Choice, bases: Sequence[Base], units: Sequence[Unit]) -> LinearModel:
+    """Fold the affine steps into weights and threshold."""
+    place = {id(base): i for i, base in enumerate(choice.columns.bases)}
+    weights = np.asarray(choice.columns.matrix.T @ choice.coef)[[place[id(b)] for b in bases]]
+    threshold = choice.cut - (choice.intercept + float(choice.coef @ choice.columns.offset))
+    if np.isinf(choice.cut):  # no score reaches it, or every one does
+        weights, threshold = np.zeros(len(bases)), np.sign(choice.cut)
+    names = _unique([base.name for base in bases])
+    plain = all(unit.is_binary and not unit.labels for unit in units)
+    alike = plain and [unit.name for unit in units] == names
+    return LinearModel(
+        weights + 0.0,  # no negative zeros
+        threshold + 0.0,
+        strict=choice.strict,
+        feature_names=names,
+        classes=choice.classes,
+        units=None if alike else units,
+    )
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    found: dict[str, None] = {}
+    for name in names:
+        unique, n = name, 2
+        while unique in found:
+            unique, n = f"{name} ({n})", n + 1
+        found[unique] = None
+    return list(found)

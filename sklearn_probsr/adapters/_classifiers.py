@@ -1,0 +1,246 @@
+"""Linear classifiers: the scores that scikit-learn's own decide by.
+
+A tie belongs to the first class, except for support vector machines: libsvm gives it to the second.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import linear_model
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import (
+    LogisticRegression,
+    LogisticRegressionCV,
+    Perceptron,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    SGDClassifier,
+)
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+from sklearn.preprocessing import Binarizer
+from sklearn.svm import SVC, LinearSVC, NuSVC
+
+from sklearn_probsr.adapters._columns import Columns, Kind
+from sklearn_probsr.adapters._decision import Decision
+from sklearn_probsr.adapters._parts import Linear, PerColumn, sigmoid
+from sklearn_probsr.adapters._registry import name_of, registered
+from sklearn_probsr.adapters._rows import Rows, as_floats
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__: list[str] = []
+
+
+@registered(
+    "classifier",
+    LogisticRegression,
+    LogisticRegressionCV,
+    note="`coef_`, `intercept_`; a tie belongs to the first class",
+)
+def _logistic(estimator: Any) -> Linear:
+    # Until scikit-learn 1.7, two classes could be fitted as a softmax over -score and score.
+    softmax = getattr(estimator, "multi_class", "auto") == "multinomial"
+    return _coefficients(estimator, _twice if softmax else sigmoid)
+
+
+def _twice(score: float) -> float:
+    return sigmoid(2 * score)
+
+
+@registered(
+    "classifier",
+    LinearDiscriminantAnalysis,
+    note="`coef_`, `intercept_`; a tie belongs to the first class",
+)
+def _discriminant(estimator: Any) -> Linear:
+    return _coefficients(estimator, sigmoid)
+
+
+@registered(
+    "classifier",
+    LinearSVC,
+    Perceptron,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    getattr(linear_model, "PassiveAggressiveClassifier", None),
+    note="`coef_`, `intercept_`; a tie belongs to the first class",
+)
+def _linear(estimator: Any) -> Linear:
+    return _coefficients(estimator, None)
+
+
+@registered(
+    "classifier",
+    SGDClassifier,
+    note="`coef_`, `intercept_`; a tie belongs to the first class",
+)
+def _sgd(estimator: Any) -> Linear:
+    links = {"log_loss": sigmoid, "modified_huber": _ramp}
+    return _coefficients(estimator, links.get(estimator.loss))
+
+
+def _ramp(score: float) -> float:
+    return (min(1.0, max(-1.0, score)) + 1) / 2
+
+
+def _coefficients(estimator: Any, probability: Callable[[float], float] | None) -> Linear:
+    classes = estimator.classes_
+    coef = estimator.coef_
+    if isinstance(estimator, RidgeClassifier | RidgeClassifierCV) and np.ndim(coef) == 2:
+        several = estimator._label_binarizer.y_type_.startswith("multilabel")
+        if several:
+            raise InvalidInputError(
+                f"{name_of(estimator)} was fitted on several labels at once. "
+                "Fit one for the label to be explained."
+            )
+    return Linear(coef, estimator.intercept_, classes, probability=probability)
+
+
+@registered(
+    "classifier",
+    SVC,
+    NuSVC,
+    note='`kernel="linear"`; a tie belongs to the second class; of more than two, `versus` gives '
+    "the duel that the two classes fight in the vote",
+    composite=True,
+)
+def _support_vectors(estimator: Any, columns: Columns, role: str, follow: Any) -> Decision:
+    name = name_of(estimator)
+    if estimator.kernel != "linear":
+        raise InvalidInputError(
+            f"{name} must have kernel='linear', got kernel={estimator.kernel!r}: its score is not "
+            "linear in the columns. Fit it with kernel='linear'."
+        )
+    binary = len(estimator.classes_) == 2
+    linear = Linear(
+        estimator.coef_,
+        estimator.intercept_,
+        estimator.classes_,
+        strict=not binary,
+        # libsvm finds its probabilities by iteration: no cut on the score is exactly theirs.
+        probability=_unknown if getattr(estimator, "probability", False) else None,
+        duels=not binary,
+    )
+    judge = None if binary else _Duels(estimator, columns.rows)
+    return Decision(columns, linear.checked(name, len(columns)), name, judge=judge)
+
+
+def _unknown(score: float) -> float:
+    raise InvalidInputError(
+        "SVC(probability=True) has probabilities that are not a function of its score. Threshold "
+        "its decision_function (response_method='decision_function'), or calibrate it with "
+        "CalibratedClassifierCV(ensemble=False)."
+    )
+
+
+class _Duels:
+    """Which rows win each duel of a one-vs-one machine, by its own arithmetic."""
+
+    def __init__(self, estimator: Any, rows: Rows) -> None:
+        self.rows = rows
+        self.estimator = copy.copy(estimator)
+        self.estimator.decision_function_shape = "ovo"
+        self.estimator.break_ties = False
+
+    def __call__(self, X: Any, duel: int) -> NDArray[np.bool_]:
+        scores = self.estimator.decision_function(self.rows.of(X, {}))
+        wins: NDArray[np.bool_] = scores[:, duel] > 0
+        return wins
+
+
+@registered(
+    "classifier",
+    MultinomialNB,
+    ComplementNB,
+    note="differences of the classes' `feature_log_prob_`; a tie belongs to the first class",
+)
+def _naive_bayes(estimator: Any) -> Linear:
+    prior = 0.0 if isinstance(estimator, ComplementNB) else estimator.class_log_prior_
+    return _difference(estimator, estimator.feature_log_prob_, prior)
+
+
+def _difference(estimator: Any, weights: Any, intercept: Any) -> Linear:
+    rows = np.asarray(weights)
+    levels = np.broadcast_to(np.asarray(intercept), len(estimator.classes_))
+    if len(estimator.classes_) == 2:
+        rows, levels = rows[[1]] - rows[[0]], levels[[1]] - levels[[0]]
+    return Linear(rows, levels, estimator.classes_, probability=sigmoid)
+
+
+@registered(
+    "classifier",
+    BernoulliNB,
+    note="its `binarize` makes binary features; a tie belongs to the first class",
+    composite=True,
+)
+def _bernoulli(estimator: Any, columns: Columns, role: str, follow: Any) -> Decision:
+    if estimator.binarize is not None:
+        if columns.binary:  # the raw columns that come this far are 0/1, as was promised
+            columns = _as_flags(columns)
+        columns = follow(Binarizer(threshold=estimator.binarize), columns, "transformer")
+    there = np.asarray(estimator.feature_log_prob_)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        absent = np.log(1 - np.exp(there))  # as scikit-learn does, bit for bit
+        linear = _difference(
+            estimator, there - absent, estimator.class_log_prior_ + absent.sum(axis=1)
+        )
+    name = name_of(estimator)
+    return Decision(columns, linear.checked(name, len(columns)), name)
+
+
+def _as_flags(columns: Columns) -> Columns:
+    bases = [
+        replace(base, kind=Kind.FLAG) if base.kind is Kind.RAW else base for base in columns.bases
+    ]
+    return replace(columns, bases=tuple(bases))
+
+
+@registered(
+    "classifier",
+    CategoricalNB,
+    note="one unit per column, one state per category; a tie belongs to the first class",
+    composite=True,
+)
+def _categorical(estimator: Any, columns: Columns, role: str, follow: Any) -> Decision:
+    counts = [part.shape[1] for part in estimator.feature_log_prob_]
+    weights = np.hstack(estimator.feature_log_prob_)
+    linear = _difference(estimator, weights, estimator.class_log_prior_)
+    columns = follow(_Codes(counts), columns, "transformer")
+    name = name_of(estimator)
+    return Decision(columns, linear.checked(name, len(columns)), name)
+
+
+class _Codes:
+    """One-hot columns of category codes, as a transformer."""
+
+    def __init__(self, counts: list[int]) -> None:
+        self.counts = counts
+
+    def transform(self, rows: Any) -> NDArray[np.float64]:
+        """Return one column per code; a code that was never seen is refused."""
+        codes = as_floats(rows)
+        parts = [codes[:, [i]] == np.arange(n) for i, n in enumerate(self.counts)]
+        for i, part in enumerate(parts):
+            if not part.any(axis=1).all():
+                bad = codes[~part.any(axis=1), i][0]
+                raise InvalidInputError(
+                    f"CategoricalNB knows the codes 0 to {self.counts[i] - 1} in column {i}, got "
+                    f"{bad:g}."
+                )
+        return np.hstack(parts).astype(np.float64)
+
+
+@registered("internal", _Codes, note="", prefit=True)
+def _codes(step: _Codes) -> PerColumn:
+    owners = np.repeat(np.arange(len(step.counts)), step.counts)
+    return PerColumn(
+        owners.tolist(),
+        "finite",
+        values=lambda column: range(step.counts[column]),
+        names=[f": {k}" for n in step.counts for k in range(n)],
+    )

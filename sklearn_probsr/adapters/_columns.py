@@ -1,0 +1,176 @@
+"""Columns: what is known about the columns at one place of a pipeline.
+
+Each is an affine function of *base columns*, and each base column depends on one raw column. An
+affine step changes the function; a step that is not affine, but works column by column, makes new
+base columns. At the end of the pipeline, the base columns are the columns of the linear model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sklearn_probsr.adapters._rows import Rows
+
+__all__ = ["Base", "Columns", "Domain", "Kind", "is_missing", "same", "stack"]
+
+
+class Kind(Enum):
+    """What the values of a base column can be."""
+
+    RAW = "the raw column's own values, of any type; missing ones may have been filled in"
+    REAL = "numbers"
+    FINITE = "a function of the raw column with finitely many values"
+    FLAG = "0 or 1, a feature of its own"
+    COUNT = "a number, a feature of its own"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Which values of a raw column are worth telling apart.
+
+    Parameters
+    ----------
+    cuts : tuple of float, default=()
+        Where a number changes its bin.
+    values : tuple, default=()
+        Categories.
+    missing : tuple, default=()
+        Markers that stand for a missing value, besides NaN.
+    """
+
+    cuts: tuple[float, ...] = ()
+    values: tuple[Any, ...] = ()
+    missing: tuple[Any, ...] = ()
+
+    def merge(self, other: Domain) -> Domain:
+        """Return a domain that tells apart what either does."""
+        cuts = tuple(sorted({*self.cuts, *other.cuts}))
+        values = self.values + tuple(v for v in other.values if not _among(v, self.values))
+        missing = self.missing + tuple(v for v in other.missing if not _among(v, self.missing))
+        return Domain(cuts, values, missing)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a single value is None, NaN or pandas' missing value."""
+    if isinstance(value, float | np.floating):
+        return bool(np.isnan(value))
+    return value is None or type(value).__name__ in {"NAType", "NaTType"}
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are equal, or both missing."""
+    if is_missing(a) or is_missing(b):
+        return is_missing(a) and is_missing(b)
+    return bool(a == b)
+
+
+def _among(value: Any, values: Sequence[Any]) -> bool:
+    return any(same(value, v) for v in values)
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """A column of the linear model.
+
+    ``rows`` and ``at`` say where it is computed, ``raw`` on which raw column it depends, ``own``
+    names the feature if the raw column holds many of them, as a text holds words.
+    """
+
+    rows: Rows
+    at: int
+    width: int
+    raw: int
+    name: str
+    kind: Kind
+    domain: Domain = Domain()
+    own: str | None = None
+    labels: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> tuple[int, str]:
+        """The unit that it belongs to."""
+        return self.raw, self.own or ""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns at one place: ``matrix @ base + offset``, one row of the matrix for each."""
+
+    rows: Rows
+    bases: tuple[Base, ...]
+    matrix: Any
+    offset: NDArray[np.float64]
+    raw_names: tuple[str, ...]
+    binary: bool = False
+
+    @classmethod
+    def start(cls, raw_names: Sequence[str], rows: Rows, binary: bool) -> Columns:
+        """Return the raw columns; ``binary`` says that those which reach the model are 0/1."""
+        n = len(raw_names)
+        bases = tuple(Base(rows, i, n, i, name, Kind.RAW) for i, name in enumerate(raw_names))
+        return cls(rows, bases, _identity(n), np.zeros(n), tuple(raw_names), binary)
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    def sources(self, column: int) -> list[Base]:
+        """Return the base columns on which a column depends."""
+        inside = slice(*self.matrix.indptr[column : column + 2])
+        used = self.matrix.indices[inside][self.matrix.data[inside] != 0]
+        return [self.bases[i] for i in used]
+
+    def raw_of(self, column: int) -> list[str]:
+        """Return the names of the raw columns on which a column depends."""
+        return [self.raw_names[i] for i in sorted({base.raw for base in self.sources(column)})]
+
+    def slope(self, column: int) -> tuple[float, float]:
+        """Return slope and offset of a column that depends on one base column."""
+        data = self.matrix.data[slice(*self.matrix.indptr[column : column + 2])]
+        return float(data[data != 0][0]), float(self.offset[column])
+
+    def take(self, indices: Sequence[int], rows: Rows) -> Columns:
+        """Return some of the columns."""
+        at = list(indices)
+        return replace(self, rows=rows, matrix=self.matrix[at], offset=self.offset[at])
+
+    def affine(self, matrix: Any, offset: Any, rows: Rows) -> Columns:
+        """Return ``matrix @ columns + offset``."""
+        step = sparse.csr_array(matrix)
+        shift = np.asarray(step @ self.offset).ravel() + np.asarray(offset, dtype=np.float64)
+        return replace(self, rows=rows, matrix=sparse.csr_array(step @ self.matrix), offset=shift)
+
+    def new(self, bases: Sequence[Base], rows: Rows) -> Columns:
+        """Return new base columns as they are."""
+        n = len(bases)
+        return replace(self, rows=rows, bases=tuple(bases), matrix=_identity(n), offset=np.zeros(n))
+
+
+def stack(blocks: Sequence[Columns], rows: Rows) -> Columns:
+    """Return columns side by side; they share the base columns that they have in common."""
+    places: dict[int, int] = {}
+    bases: list[Base] = []
+    for base in (base for block in blocks for base in block.bases):
+        if id(base) not in places:
+            places[id(base)] = len(bases)
+            bases.append(base)
+    parts = []
+    for block in blocks:
+        part = sparse.coo_array(block.matrix)
+        at = np.array([places[id(base)] for base in block.bases], dtype=np.intp)
+        row, column = part.coords
+        shape = (len(block), len(bases))
+        parts.append(sparse.coo_array((part.data, (row, at[column])), shape=shape))
+    matrix = sparse.csr_array(sparse.vstack(parts))
+    offset = np.concatenate([block.offset for block in blocks])
+    return replace(blocks[0], rows=rows, bases=tuple(bases), matrix=matrix, offset=offset)
+
+
+def _identity(n: int) -> Any:
+    return sparse.csr_array(sparse.eye_array(n))

@@ -1,0 +1,140 @@
+"""Encoders: transformers whose columns each depend on one column, and so define the features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.preprocessing import (
+    Binarizer,
+    KBinsDiscretizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    SplineTransformer,
+    TargetEncoder,
+)
+
+from sklearn_probsr.adapters._columns import is_missing, same
+from sklearn_probsr.adapters._parts import PerColumn, Words
+from sklearn_probsr.adapters._registry import registered
+
+__all__: list[str] = []
+
+
+@registered("transformer", Binarizer, note='binary features such as "age > 40"', prefit=True)
+def _binarizer(step: Any) -> PerColumn:
+    return PerColumn(None, "finite", cuts=lambda column: (step.threshold,))
+
+
+@registered(
+    "transformer",
+    KBinsDiscretizer,
+    note='any `encode`: one unit per raw column with states such as "age in [30, 45)"',
+)
+def _bins(step: Any) -> PerColumn:
+    n = step.n_features_in_
+    counts = np.ones(n, dtype=int) if step.encode == "ordinal" else step.n_bins_
+    names = [f": bin {k}" for count in counts for k in range(count)]
+    return PerColumn(
+        np.repeat(np.arange(n), counts).tolist(),
+        "finite",
+        cuts=lambda column: step.bin_edges_[column][1:-1],
+        names=() if step.encode == "ordinal" else names,
+    )
+
+
+@registered(
+    "transformer",
+    OneHotEncoder,
+    note='one unit per raw column with states such as "job: admin"; dropped, infrequent, unknown '
+    "and missing categories are states too",
+)
+def _one_hot(step: Any) -> PerColumn:
+    infrequent = getattr(step, "infrequent_categories_", None) or [None] * step.n_features_in_
+    owners, names = [], []
+    for i, (categories, rare) in enumerate(zip(step.categories_, infrequent, strict=True)):
+        kept = [c for c in categories if rare is None or c not in set(rare)]
+        kept += [] if rare is None else ["infrequent"]
+        if step.drop_idx_ is not None and step.drop_idx_[i] is not None:
+            dropped = categories[step.drop_idx_[i]]
+            kept = (
+                kept[:-1]
+                if rare is not None and dropped in set(rare)
+                else [c for c in kept if not same(c, dropped)]
+            )
+        owners += [i] * len(kept)
+        names += [f": {c}" for c in kept]
+    return PerColumn(owners, "finite", values=_categories(step), names=names)
+
+
+def _categories(step: Any) -> Callable[[int], list[Any]]:
+    return lambda column: list(step.categories_[column].tolist())
+
+
+@registered(
+    "transformer",
+    OrdinalEncoder,
+    TargetEncoder,
+    note="one column, one state per category",
+)
+def _ordinal(step: Any) -> PerColumn:
+    n = step.n_features_in_
+    copies = 1
+    if isinstance(step, TargetEncoder) and step.target_type_ == "multiclass":
+        copies = len(step.classes_)
+    names = [f": class {c}" for _ in range(n) for c in step.classes_] if copies > 1 else ()
+    owners = np.repeat(np.arange(n), copies).tolist()
+    return PerColumn(owners, "finite", values=_categories(step), names=names)
+
+
+@registered(
+    "transformer",
+    SimpleImputer,
+    MissingIndicator,
+    note="a missing value belongs to the state or the number that stands for it",
+)
+def _missing(step: Any) -> PerColumn:
+    if isinstance(step, MissingIndicator):
+        owners = [int(i) for i in step.features_]
+        names = [" is missing"] * len(owners)
+        return PerColumn(owners, "finite", missing=step.missing_values, names=names)
+    kept = [
+        i
+        for i, filler in enumerate(step.statistics_)
+        if step.keep_empty_features or not is_missing(filler)
+    ]
+    flagged = [int(i) for i in step.indicator_.features_] if step.add_indicator else []
+    return PerColumn(
+        [*kept, *flagged],
+        ["keep"] * len(kept) + ["finite"] * len(flagged),
+        missing=step.missing_values,
+        names=[""] * len(kept) + [" is missing"] * len(flagged),
+    )
+
+
+@registered(
+    "transformer",
+    PowerTransformer,
+    QuantileTransformer,
+    SplineTransformer,
+    note="a real-valued function of its column: one real-valued unit per raw column",
+)
+def _curve(step: Any) -> PerColumn:
+    n = step.n_features_in_
+    copies = step.n_features_out_ // n if isinstance(step, SplineTransformer) else 1
+    names = [f": spline {k}" for _ in range(n) for k in range(copies)] if copies > 1 else ()
+    return PerColumn(np.repeat(np.arange(n), copies).tolist(), "real", names=names)
+
+
+@registered(
+    "transformer",
+    CountVectorizer,
+    note="one feature per word: binary with `binary=True`, else the count",
+)
+def _words(step: Any) -> Words:
+    return Words([str(word) for word in step.get_feature_names_out()], bool(step.binary))

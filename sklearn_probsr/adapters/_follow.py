@@ -1,0 +1,256 @@
+"""Follow an estimator: what each of its parts does to the columns that reach it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+# Importing the adapters fills the registry.
+from sklearn_probsr.adapters import _affine, _classifiers, _compose, _encoders, _wrappers  # noqa: F401
+from sklearn_probsr.adapters._columns import Base, Columns, Domain, Kind
+from sklearn_probsr.adapters._decision import Decision
+from sklearn_probsr.adapters._parts import Affine, Linear, PerColumn, Words
+from sklearn_probsr.adapters._registry import find, name_of
+from sklearn_probsr.adapters._rows import Output, as_floats
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["check_fitted", "follow"]
+
+
+def follow(estimator: Any, columns: Columns, role: str) -> Any:
+    """Return the columns after a transformer, or the decision of a classifier."""
+    if role == "transformer" and (estimator is None or name_of(estimator) == "passthrough"):
+        return columns
+    if role == "classifier" and isinstance(estimator, tuple) and len(estimator) == 2:
+        return _conclude(estimator, estimator, columns)
+    entry = find(estimator, role)
+    check_fitted(estimator, entry.prefit)
+    if entry.composite:
+        return entry.adapter(estimator, columns, role, follow)
+    part = entry.adapter(estimator)
+    return (
+        _conclude(part, estimator, columns)
+        if role == "classifier"
+        else _step(part, estimator, columns)
+    )
+
+
+def _step(part: Any, estimator: Any, columns: Columns) -> Columns:
+    """Return the columns after a transformer, given what its adapter says."""
+    if isinstance(part, Affine):
+        return _affinely(part, estimator, columns)
+    if isinstance(part, PerColumn):
+        return _PerColumnStep(part, estimator, columns).columns_out()
+    if isinstance(part, Words):
+        return _words(part, estimator, columns)
+    if not hasattr(part, "transform"):
+        raise InvalidInputError(
+            f"the adapter of {name_of(estimator)} must return an Affine, PerColumn or Words, or a "
+            f"fitted transformer, got {part!r}."
+        )
+    found: Columns = follow(part, columns, "transformer")
+    return found
+
+
+def check_fitted(estimator: Any, prefit: bool = False) -> None:
+    """Refuse an estimator that was not fitted, or whose estimator was not if that is enough."""
+    if prefit:
+        estimator = getattr(estimator, "estimator_", getattr(estimator, "estimator", None))
+    if not hasattr(estimator, "fit"):
+        return
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise InvalidInputError(
+            f"estimator must be fitted, got {name_of(estimator)} that is not. Call fit first."
+        ) from None
+
+
+def _conclude(part: Any, estimator: Any, columns: Columns) -> Decision:
+    name = "(coef, intercept)" if isinstance(estimator, tuple) else name_of(estimator)
+    if isinstance(part, tuple) and len(part) == 2:
+        rows = np.shape(part[0])[0] if np.ndim(part[0]) == 2 else 1
+        classes = getattr(estimator, "classes_", range(max(2, rows)))
+        part = Linear(part[0], part[1], classes)
+    if isinstance(part, Linear):
+        try:
+            return Decision(columns, part.checked(name, len(columns)), name)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InvalidInputError):
+                raise
+            raise InvalidInputError(
+                f"{name} must hold numbers, got {part.coef!r} and {part.intercept!r}."
+            ) from None
+    if not hasattr(part, "predict"):
+        raise InvalidInputError(
+            f"the adapter of {name} must return (coef, intercept), a Linear, or a fitted "
+            f"classifier, got {part!r}."
+        )
+    decision: Decision = follow(part, columns, "classifier")
+    return decision
+
+
+def _affinely(part: Affine, step: Any, columns: Columns) -> Columns:
+    rows = Output(step, columns.rows)
+    matrix = sparse.eye_array(len(columns)) if part.matrix is None else part.matrix
+    if np.shape(matrix)[1] != len(columns):
+        raise InvalidInputError(
+            f"{name_of(step)} takes {np.shape(matrix)[1]} columns, {len(columns)} reach it."
+        )
+    return columns.affine(matrix, part.offset, rows)
+
+
+def _words(part: Words, step: Any, columns: Columns) -> Columns:
+    if len(columns) != 1 or columns.sources(0)[0].kind is not Kind.RAW:
+        raise InvalidInputError(
+            f"{name_of(step)} must get one raw column of texts, got {len(columns)} columns."
+        )
+    base, rows = columns.sources(0)[0], Output(step, columns.rows)
+    before = f"{base.name}: " if len(columns.raw_names) > 1 else ""
+    kind = Kind.FLAG if part.binary else Kind.COUNT
+    bases = []
+    for i, word in enumerate(part.words):
+        labels = (f"{before}without {word!r}", f"{before}with {word!r}")
+        own = f"{before}{word}"
+        bases.append(
+            Base(
+                rows, i, len(part.words), base.raw, own, kind,
+                own=own, labels=labels if part.binary else (),
+            )
+        )  # fmt: skip
+    return columns.new(bases, rows)
+
+
+class _PerColumnStep:
+    """A step that works column by column, at its place in a pipeline."""
+
+    def __init__(self, part: PerColumn, step: Any, columns: Columns) -> None:
+        self.part, self.step, self.columns = part, step, columns
+        self.owners = list(range(len(columns)) if part.owners is None else part.owners)
+        self.rows = Output(step, columns.rows)
+        if self.owners and max(self.owners) >= len(columns):
+            raise InvalidInputError(
+                f"{name_of(step)} takes {max(self.owners) + 1} columns, {len(columns)} reach it."
+            )
+
+    def columns_out(self) -> Columns:
+        """Return the columns after the step: new base columns, except where 0/1 came in."""
+        flags = [self._is_flag(j) for j in range(len(self.columns))]
+        bases = [
+            None if flags[j] else self._base(k, j, self.columns.sources(j))
+            for k, j in enumerate(self.owners)
+        ]
+        if not any(flags):
+            return self.columns.new([base for base in bases if base is not None], self.rows)
+        return self._with_flags(bases)
+
+    def _is_flag(self, j: int) -> bool:
+        """Whether a column is a function of one 0/1 column, or of none."""
+        sources = self.columns.sources(j)
+        return len(sources) <= 1 and all(base.kind is Kind.FLAG for base in sources)
+
+    def _with_flags(self, bases: Sequence[Base | None]) -> Columns:
+        """Keep 0/1 base columns: on two values, every function is affine."""
+        columns = self.columns
+        off = columns.offset.copy()
+        on = off + np.asarray(columns.matrix.sum(axis=1)).ravel()
+        plain = [j for j in range(len(columns)) if not self._is_flag(j)]
+        off[plain], on[plain] = 0.0, 0.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the names of the columns are not told
+            low, high = as_floats(self.step.transform(np.array([off, on])))
+        kept = [base for base in columns.bases if base.kind is Kind.FLAG]
+        fresh = [base for base in bases if base is not None]
+        place = {id(base): i for i, base in enumerate([*kept, *fresh])}
+        matrix = sparse.lil_array((len(bases), len(place)))
+        offset = np.zeros(len(bases))
+        for k, base in enumerate(bases):
+            if base is not None:
+                matrix[k, place[id(base)]] = 1.0
+                continue
+            offset[k] = low[k]
+            for source in columns.sources(self.owners[k]):
+                matrix[k, place[id(source)]] = high[k] - low[k]
+        mixed = columns.new([*kept, *fresh], self.rows)
+        return mixed.affine(sparse.csr_array(matrix), offset, self.rows)
+
+    def _base(self, k: int, j: int, sources: list[Base]) -> Base:
+        """Return the base column that an output column becomes."""
+        name, kind = name_of(self.step), self.part.kind(k)
+        if len({base.unit for base in sources}) > 1:
+            raise InvalidInputError(
+                f"{name} is not affine, so each of its columns must come from one raw column, got "
+                f"one that mixes {' and '.join(map(repr, self.columns.raw_of(j)[:2]))}. "
+                f"Put {name} before the step that mixes them."
+            )
+        first = sources[0]
+        kinds = {base.kind for base in sources}
+        domain = first.domain
+        for base in sources[1:]:
+            domain = domain.merge(base.domain)
+        label = first.own or self.columns.raw_names[first.raw]
+        suffix = self.part.names[k] if self.part.names else ""
+        made: dict[str, Any] = {
+            "rows": self.rows, "at": k, "width": len(self.owners), "raw": first.raw,
+            "name": label + suffix, "own": first.own,
+        }  # fmt: skip
+        if kinds == {Kind.FINITE}:
+            return Base(kind=Kind.FINITE, domain=domain, **made)
+        if kinds == {Kind.COUNT}:
+            return self._counted(j, kind, made)
+        if kind == "finite":
+            return Base(kind=Kind.FINITE, domain=domain.merge(self._domain(j, sources)), **made)
+        keeps = kind == "keep" and kinds == {Kind.RAW} and self._untouched(j)
+        missing = Domain(missing=self._markers()) if kind == "keep" else Domain()
+        return Base(kind=Kind.RAW if keeps else Kind.REAL, domain=domain.merge(missing), **made)
+
+    def _counted(self, j: int, kind: str, made: dict[str, Any]) -> Base:
+        """Return a base column made of a word's count."""
+        if kind != "finite":
+            return Base(kind=Kind.COUNT, **made)
+        cuts = self._cuts(j)
+        if len(cuts) != 1 or self.part.values is not None:
+            raise InvalidInputError(
+                f"{name_of(self.step)} after word counts is not supported, only Binarizer. Use "
+                "CountVectorizer(binary=True)."
+            )
+        word = made["own"]
+        labels = (f"{word}: {cuts[0]:g} times or fewer", f"{word}: more than {cuts[0]:g} times")
+        if 0 <= cuts[0] < 1:
+            labels = (f"without {word!r}", f"with {word!r}")
+        return Base(kind=Kind.FLAG, labels=labels, **made)
+
+    def _untouched(self, j: int) -> bool:
+        return self.columns.slope(j) == (1.0, 0.0)
+
+    def _cuts(self, j: int) -> tuple[float, ...]:
+        """Return where the base column changes the outcome, given where the column does."""
+        if self.part.cuts is None:
+            return ()
+        slope, offset = self.columns.slope(j)
+        return tuple(sorted((float(cut) - offset) / slope for cut in self.part.cuts(j)))
+
+    def _domain(self, j: int, sources: list[Base]) -> Domain:
+        name = name_of(self.step)
+        values = () if self.part.values is None else tuple(self.part.values(j))
+        if len(sources) > 1 or sources[0].kind is not Kind.RAW:
+            raise InvalidInputError(
+                f"{name} must get raw columns, scaled or filled in at most, got a function of "
+                f"{self.columns.raw_of(j)[0]!r} whose values cannot be carried back to it. Put "
+                f"{name} first."
+            )
+        if values and not self._untouched(j):
+            raise InvalidInputError(
+                f"{name} must get its categories as they are, got "
+                f"{self.columns.raw_of(j)[0]!r} scaled. Put {name} before the scaling."
+            )
+        return Domain(self._cuts(j), values, self._markers())
+
+    def _markers(self) -> tuple[Any, ...]:
+        return () if self.part.missing is None else (self.part.missing,)

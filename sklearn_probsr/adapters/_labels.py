@@ -1,0 +1,160 @@
+"""Labels: the raw values that are worth telling apart, and what a person calls a set of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sklearn_probsr.adapters._columns import Domain, is_missing
+
+__all__ = ["Candidate", "candidates", "extras", "label"]
+
+_MOST = 3  # categories that a label lists
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A raw value that stands for others: a category, a number in an interval, a missing value.
+
+    ``place`` orders numbers: even places are the intervals between cuts, odd ones the cuts.
+    """
+
+    value: Any
+    text: str = ""
+    place: int | None = None
+    role: str = "value"
+
+
+def candidates(domain: Domain) -> list[Candidate]:
+    """Return one raw value for everything that a domain tells apart and its steps must take."""
+    if domain.values and not (domain.cuts and all(map(_is_number, domain.values))):
+        return [Candidate(value, _text(value)) for value in domain.values]
+    cuts = sorted({*domain.cuts, *map(float, domain.values)})
+    if not cuts:
+        return [Candidate(_between(-1.0, 3.0, domain), place=0)]
+    texts = _numbers(cuts)
+    ends = [cuts[0] - 2 * (1 + abs(cuts[0])), *cuts, cuts[-1] + 2 * (1 + abs(cuts[-1]))]
+    found = []
+    for i, (low, high) in enumerate(itertools.pairwise(ends)):
+        inside = _between(low, high, domain)
+        if low < inside < high:
+            found.append(Candidate(inside, place=2 * i))
+        if i < len(cuts) and high not in domain.missing:
+            found.append(Candidate(high, texts[i], 2 * i + 1))
+    return found
+
+
+def _between(low: float, high: float, domain: Domain) -> float:
+    """Return a number between two others that does not stand for a missing one."""
+    for share in (0.5, 0.375, 0.625, 0.4375, 0.5625):
+        value = low + (high - low) * share
+        if value not in domain.missing:
+            break
+    return value
+
+
+def extras(domain: Domain) -> list[Candidate]:
+    """Return raw values that the steps may take or refuse: missing and unknown ones."""
+    found = [
+        Candidate(marker, "missing", role="missing")
+        for marker in domain.missing
+        if not is_missing(marker)
+    ]
+    if domain.missing or domain.values:
+        found.append(Candidate(np.nan, "missing", role="missing"))
+    if domain.values and not any(map(is_missing, domain.values)):
+        found.append(Candidate(None, "missing", role="missing"))
+    if domain.values and not domain.cuts:
+        found.append(Candidate(_unknown(domain.values), "any other", role="other"))
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not is_missing(value)
+
+
+def _unknown(values: Sequence[Any]) -> Any:
+    known = [v for v in values if not is_missing(v)]
+    if known and all(map(_is_number, known)):
+        return max(known) + 1
+    name = "any other"
+    while name in known:
+        name += " "
+    return name
+
+
+def _text(value: Any) -> str:
+    if is_missing(value):
+        return "missing"
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    return text.replace("=", "\N{FULLWIDTH EQUALS SIGN}")  # plots cut their labels at "="
+
+
+def _numbers(cuts: Sequence[float]) -> list[str]:
+    """Return numbers with as few digits as tell them apart."""
+    for digits in range(4, 17):
+        texts = [f"{cut:.{digits}g}" for cut in cuts]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [repr(cut) for cut in cuts]
+
+
+def label(name: str, members: Sequence[Candidate], everything: Sequence[Candidate]) -> str:
+    """Return what to call the candidates that are in one state, given all that there are."""
+    name = _plain(name)
+    parts = _intervals(name, members, everything)
+    listed = [c.text for c in members if c.place is None and c.role == "value"]
+    if len(listed) > _MOST:
+        listed = [*listed[: _MOST - 1], f"{len(listed) - _MOST + 1} more"]
+    if any(c.role == "other" for c in members):
+        listed.append("any other")
+    elif any(c.role == "missing" for c in members) and "missing" not in listed:
+        if not parts and not listed:
+            return f"{name} is missing"
+        listed.append("missing")
+    if not parts:
+        return f"{name}: {_join(listed)}"
+    return _join([*parts, *listed])
+
+
+def _join(parts: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+
+
+def _intervals(
+    name: str, members: Sequence[Candidate], everything: Sequence[Candidate]
+) -> list[str]:
+    """Return the intervals that the places of some candidates make up."""
+    at = sorted(c.place for c in members if c.place is not None)
+    places = sorted(c.place for c in everything if c.place is not None)
+    texts = {c.place: c.text for c in everything if c.place is not None}
+    found, start = [], 0
+    for i in range(1, len(at) + 1):
+        if i == len(at) or places.index(at[i]) != places.index(at[i - 1]) + 1:
+            found.append(_interval(name, at[start], at[i - 1], places[-1], texts))
+            start = i
+    return found
+
+
+def _interval(name: str, first: int, last: int, end: int, texts: dict[int, str]) -> str:
+    low = None if first == 0 else texts[first if first % 2 else first - 1]
+    high = None if last == end else texts[last if last % 2 else last + 1]
+    closed_low, closed_high = first % 2 == 1, last % 2 == 1
+    if low is None and high is None:
+        return f"{name} is known"
+    if low is None:
+        return f"{name} {'≤' if closed_high else '<'} {high}"
+    if high is None:
+        return f"{name} {'≥' if closed_low else '>'} {low}"
+    if first == last and closed_low:
+        return f"{name}: {low}"
+    left, right = "[" if closed_low else "(", "]" if closed_high else ")"
+    return f"{name} in {left}{low}, {high}{right}"

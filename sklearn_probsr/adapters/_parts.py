@@ -1,0 +1,183 @@
+"""What an adapter says about a fitted estimator."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["Affine", "Linear", "PerColumn", "Words", "boundary", "sigmoid"]
+
+
+@dataclass(frozen=True)
+class Affine:
+    """A transformer that computes ``X @ matrix.T + offset``.
+
+    Parameters
+    ----------
+    matrix : array-like or sparse of shape (columns out, columns in)
+    offset : float or array-like of shape (columns out,), default=0.0
+    """
+
+    matrix: Any
+    offset: Any = 0.0
+
+
+@dataclass(frozen=True)
+class PerColumn:
+    """A transformer of which every output column depends on one input column.
+
+    Parameters
+    ----------
+    owners : sequence of int or None, default=None
+        The input column of each output column. None: as many come out as go in, in order.
+    kinds : str or sequence of str, default="real"
+        For each output column: "finite" for one of the values that `cuts` and `values` tell
+        apart, "keep" for the input itself with missing values filled in, "real" for any number.
+    cuts : callable or None, default=None
+        Takes an input column's index, returns where its number changes what comes out.
+    values : callable or None, default=None
+        Takes an input column's index, returns its categories.
+    missing : object, default=None
+        What stands for a missing value, if the transformer takes one.
+    names : sequence of str, default=()
+        What to append to the raw column's name for each output column.
+    """
+
+    owners: Sequence[int] | None = None
+    kinds: str | Sequence[str] = "real"
+    cuts: Callable[[int], Iterable[float]] | None = None
+    values: Callable[[int], Iterable[Any]] | None = None
+    missing: Any = None
+    names: Sequence[str] = ()
+
+    def kind(self, column: int) -> str:
+        """Return what an output column is."""
+        return self.kinds if isinstance(self.kinds, str) else self.kinds[column]
+
+
+@dataclass(frozen=True)
+class Words:
+    """A transformer of one text: each word is a feature, there or not, or counted."""
+
+    words: Sequence[str]
+    binary: bool
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A classifier that decides by linear scores of its columns.
+
+    Two classes: the second iff ``score > cut``, or ``>=`` if not ``strict``. More classes: the
+    largest score; of equal ones the first, or the last if not ``strict``. With ``duels``, one
+    score for every pair of classes, in order, which says the later one iff ``score <= 0``.
+
+    Parameters
+    ----------
+    coef : array-like or sparse of shape (scores, columns)
+    intercept : float or array-like of shape (scores,)
+    classes : sequence of labels, default=(0, 1)
+    strict : bool, default=True
+    cut : float, default=0.0
+    probability : callable or None, default=None
+        The second class's probability as a function of the score, never falling.
+    duels : bool, default=False
+    precision : float, default=2.220446049250313e-16
+        The rounding unit in which the scores are computed.
+    """
+
+    coef: Any
+    intercept: Any
+    classes: Sequence[Any] = (0, 1)
+    strict: bool = True
+    cut: float = 0.0
+    probability: Callable[[float], float] | None = None
+    duels: bool = False
+    precision: float = sys.float_info.epsilon
+
+    def checked(self, name: str, columns: int) -> Linear:
+        """Return it with arrays of the right shapes, or say what is wrong with an estimator."""
+        coef = self.coef.toarray() if hasattr(self.coef, "toarray") else np.asarray(self.coef)
+        eps = np.finfo(coef.dtype).eps if coef.dtype.kind == "f" else None
+        rows = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+        intercept = np.asarray(self.intercept, dtype=np.float64).ravel()
+        classes = tuple(np.asarray(self.classes).tolist())
+        pairs = len(classes) * (len(classes) - 1) // 2
+        scores = 1 if len(classes) == 2 else pairs if self.duels else len(classes)
+        if len(classes) < 2 or rows.shape[0] != scores or intercept.size not in {1, scores}:
+            raise InvalidInputError(
+                f"{name} must have one row of coefficients for 2 classes and one per class for "
+                f"more, got coefficients of shape {rows.shape}, {intercept.size} "
+                f"intercept{'s' if intercept.size != 1 else ''} and {len(classes)} "
+                f"class{'es' if len(classes) != 1 else ''}."
+            )
+        if rows.shape[1] != columns:
+            raise InvalidInputError(
+                f"{name} must have one coefficient per column that reaches it, {columns}, got "
+                f"{rows.shape[1]}."
+            )
+        if not np.isfinite(rows).all() or not np.isfinite(intercept).all():
+            raise InvalidInputError(
+                f"{name} must have finite coefficients, got infinite ones or NaN. "
+                "A naive Bayes model gets them when it is fitted with alpha=0: use alpha > 0."
+            )
+        return replace(
+            self,
+            coef=rows,
+            intercept=np.broadcast_to(intercept, scores),
+            classes=classes,
+            precision=float(eps or sys.float_info.epsilon),
+        )
+
+    def flipped(self) -> Linear:
+        """Return the same classifier with the opposite score, for two classes."""
+        rows: NDArray[np.float64] = -self.coef
+        return replace(self, coef=rows, intercept=-self.intercept)
+
+
+def sigmoid(score: float) -> float:
+    """Return the logistic function, as scikit-learn computes it."""
+    return float(expit(score))
+
+
+def boundary(says_yes: Callable[[float], bool]) -> tuple[float, bool]:
+    """Return the cut of a rule on floats that says no up to some number and yes after it.
+
+    The rule is "score > cut" if the second value is True, else "score >= cut". The cut is
+    infinite if the rule never changes its mind. A change within rounding of 0 is taken to be at 0.
+    """
+    low, high = -sys.float_info.max, sys.float_info.max
+    if says_yes(low):
+        return -np.inf, False
+    if not says_yes(high):
+        return np.inf, False
+    first, last = _ordinal(low), _ordinal(high)
+    while last - first > 1:
+        middle = (first + last) // 2
+        if says_yes(_float(middle)):
+            last = middle
+        else:
+            first = middle
+    if abs(_float(last)) < 1e-15:
+        return 0.0, not says_yes(0.0)
+    return _float(last), False
+
+
+def _ordinal(value: float) -> int:
+    """Return the place of a float among all floats."""
+    bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
+    return bits if bits >= 0 else -(bits & (2**63 - 1))
+
+
+def _float(ordinal: int) -> float:
+    bits = ordinal if ordinal >= 0 else -ordinal | (1 << 63)
+    value: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
+    return value

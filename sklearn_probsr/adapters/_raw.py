@@ -1,0 +1,175 @@
+"""Raw columns: what the estimator was fitted on, and rows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sklearn_probsr._checks import check_names, listing
+from sklearn_probsr.adapters._follow import check_fitted
+from sklearn_probsr.adapters._parts import Linear, Words
+from sklearn_probsr.adapters._registry import Entry, find, name_of
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["RawColumns", "raw_columns"]
+
+_INSIDE = ("best_estimator_", "estimator_", "estimators_", "calibrated_classifiers_", "estimator")
+
+
+@dataclass(frozen=True)
+class RawColumns:
+    """The names of the raw columns; whether the estimator knows them, and takes texts."""
+
+    names: tuple[str, ...]
+    named: bool = False
+    text: bool = False
+
+    def check(self, X: Any) -> Any:
+        """Return raw rows as the estimator takes them, or say what is wrong with them."""
+        if self.text:
+            return _texts(X)
+        if not hasattr(X, "shape"):
+            X = np.asarray(X)
+        if len(X.shape) != 2:
+            raise InvalidInputError(
+                f"X must have two dimensions, (rows, {len(self.names)} raw columns), got an array "
+                f"of shape {X.shape}. Write [x] for a single instance."
+            )
+        columns = getattr(X, "columns", None)
+        if columns is not None and self.named:
+            self._check_names([str(column) for column in columns])
+        if X.shape[1] != len(self.names):
+            raise InvalidInputError(
+                f"X must have one column per raw column, {len(self.names)}, got {X.shape[1]}."
+            )
+        if columns is not None and not self.named:
+            return X.to_numpy()
+        if columns is None and self.named and not hasattr(X, "toarray"):
+            return self.frame(X)
+        return X
+
+    def _check_names(self, columns: list[str]) -> None:
+        for name in self.names:
+            if name not in columns:
+                raise InvalidInputError(
+                    f"X must have the columns that the estimator was fitted with, it lacks "
+                    f"{name!r}. It has {listing(columns)}."
+                )
+        if columns != list(self.names):
+            at = next(
+                (i for i, name in enumerate(self.names) if columns[i] != name), len(self.names)
+            )
+            raise InvalidInputError(
+                f"X must have the columns that the estimator was fitted with, in their order, got "
+                f"{columns[at]!r} as column {at}. "
+                "Write X[list(adapted.feature_names)]."
+            )
+
+    def frame(self, X: Any) -> Any:
+        """Return raw rows as a frame with these names."""
+        import pandas as pd
+
+        if isinstance(X, pd.DataFrame):
+            return X
+        if self.text:
+            index = X.index if isinstance(X, pd.Series) else None
+            return pd.DataFrame({self.names[0]: list(X)}, index=index)
+        rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        return pd.DataFrame(rows, columns=list(self.names)).infer_objects()
+
+
+def _texts(X: Any) -> Any:
+    if isinstance(X, str) or not isinstance(X, Iterable) or np.asarray(X).ndim != 1:
+        raise InvalidInputError(
+            f"X must be a sequence of texts, got {_summary(X)}. Write [text] for a single one."
+        )
+    return X
+
+
+def _summary(X: Any) -> str:
+    if isinstance(X, str) or not hasattr(X, "shape"):
+        return repr(X)[:60]
+    return f"{type(X).__name__} of shape {X.shape}"
+
+
+def raw_columns(estimator: Any, names: Sequence[str] | None, X_sample: Any) -> RawColumns:
+    """Return the raw columns of an estimator; the names are for one that has none."""
+    if isinstance(estimator, tuple) and len(estimator) == 2:
+        n = _width(Linear(*estimator))
+        return RawColumns(check_names(names, n))
+    entry = find(estimator, "classifier")
+    check_fitted(estimator, entry.prefit)
+    for part in _first_parts(estimator):
+        if _takes_text(part):
+            return RawColumns(check_names(names, 1) if names is not None else ("text",), text=True)
+        known = getattr(part, "feature_names_in_", None)
+        if known is not None:
+            return RawColumns(_agreed(tuple(map(str, known)), names, estimator), named=True)
+        if hasattr(part, "n_features_in_"):
+            return RawColumns(check_names(names, int(part.n_features_in_)))
+    return RawColumns(check_names(names, _guess(estimator, entry, names, X_sample)))
+
+
+def _guess(estimator: Any, entry: Entry, names: Sequence[str] | None, X_sample: Any) -> int:
+    """Return how many columns an estimator takes that does not say so."""
+    if names is not None and hasattr(names, "__len__"):
+        return len(names)
+    if X_sample is not None and len(np.shape(X_sample)) == 2:
+        return int(np.shape(X_sample)[1])
+    part = None if entry.composite else entry.adapter(estimator)
+    if isinstance(part, Linear | tuple):
+        return _width(part)
+    raise InvalidInputError(
+        f"{name_of(estimator)} does not say how many columns it takes. Pass feature_names to "
+        "to_linear_model, or X_sample to adapt."
+    )
+
+
+def _width(part: Any) -> int:
+    coef = part.coef if isinstance(part, Linear) else part[0]
+    shape = np.shape(coef)
+    if not 1 <= len(shape) <= 2:
+        raise InvalidInputError(
+            f"coef must be a vector, or a matrix with one row per class, got {coef!r}."
+        )
+    return int(shape[-1])
+
+
+def _agreed(known: tuple[str, ...], names: Sequence[str] | None, estimator: Any) -> tuple[str, ...]:
+    if names is None:
+        return known
+    given = check_names(names, len(known))
+    if given != known:
+        at = next(i for i, name in enumerate(known) if given[i] != name)
+        raise InvalidInputError(
+            f"feature_names must be those that {name_of(estimator)} was fitted with, in their "
+            f"order, got {given[at]!r} in place of {known[at]!r}. Leave feature_names out."
+        )
+    return known
+
+
+def _first_parts(estimator: Any) -> Iterator[Any]:
+    """Yield an estimator, and what is inside it that sees the raw rows first."""
+    yield estimator
+    for _, step in getattr(estimator, "steps", []):
+        if step is not None and not isinstance(step, str):
+            yield from _first_parts(step)
+    for _, step in getattr(estimator, "transformer_list", []):
+        if not isinstance(step, str):
+            yield from _first_parts(step)
+    for name in _INSIDE:
+        inside = getattr(estimator, name, None)
+        if inside is not None:
+            yield from _first_parts(inside[0] if isinstance(inside, list) else inside)
+
+
+def _takes_text(part: Any) -> bool:
+    try:
+        entry = find(part, "transformer")
+        check_fitted(part, entry.prefit)
+        return not entry.composite and isinstance(entry.adapter(part), Words)
+    except InvalidInputError:
+        return False

@@ -1,0 +1,83 @@
+"""Rows: how the columns at any place of a pipeline are computed from the raw ones.
+
+Every step is run by scikit-learn itself, on the rows that it would get in the pipeline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Input", "Output", "Rows", "Taken", "as_floats"]
+
+
+class Rows(Protocol):
+    """A place of a pipeline: gives its rows for raw ones; ``memo`` keeps what was computed."""
+
+    def of(self, X: Any, memo: dict[int, Any]) -> Any:
+        """Return the rows at this place."""
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """The raw rows themselves."""
+
+    def of(self, X: Any, memo: dict[int, Any]) -> Any:
+        """Return the raw rows."""
+        return X
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """What a fitted transformer makes of rows."""
+
+    step: Any
+    parent: Rows
+
+    def of(self, X: Any, memo: dict[int, Any]) -> Any:
+        """Run the transformer, once for each set of raw rows."""
+        if id(self) not in memo:
+            rows = self.parent.of(X, memo)
+            if getattr(self.step, "copy", True) is False and hasattr(rows, "copy"):
+                rows = rows.copy()  # the step writes into what it is given
+            memo[id(self)] = self.step.transform(rows)
+        return memo[id(self)]
+
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """Some of the columns; a single index takes one column as a vector."""
+
+    parent: Rows
+    columns: int | tuple[int, ...]
+
+    def of(self, X: Any, memo: dict[int, Any]) -> Any:
+        """Select the columns as a ColumnTransformer does."""
+        from sklearn.utils import _safe_indexing
+
+        key = self.columns if isinstance(self.columns, int) else list(self.columns)
+        return _safe_indexing(self.parent.of(X, memo), key, axis=1)
+
+
+def as_floats(rows: Any) -> NDArray[np.float64]:
+    """Return rows as a dense matrix of floats."""
+    if hasattr(rows, "toarray"):
+        rows = rows.toarray()
+    found = np.asarray(rows)
+    try:
+        floats = found.astype(np.float64)
+    except (TypeError, ValueError):  # pandas' missing value in a column of objects
+        floats = np.array(
+            [[_float(v) for v in row] for row in found.reshape(len(found), -1)], dtype=np.float64
+        )
+    return floats[:, None] if floats.ndim == 1 else floats
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan

@@ -1,0 +1,166 @@
+"""Units of a pipeline: which columns of the linear model belong to a raw column, in which states.
+
+The states are found by running the fitted transformers on raw values that stand for all others, so
+that they are what the pipeline really computes; a value that it refuses cannot occur.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr._units import Unit
+from sklearn_probsr.adapters._columns import Base, Domain, Kind
+from sklearn_probsr.adapters._labels import Candidate, candidates, extras, label
+from sklearn_probsr.adapters._rows import as_floats
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["gather", "grouped", "make_units"]
+
+
+def gather(bases: Sequence[Base], X: Any) -> NDArray[np.float64]:
+    """Return the base columns of raw rows."""
+    memo: dict[int, Any] = {}
+    places: dict[int, list[int]] = {}
+    for i, base in enumerate(bases):
+        places.setdefault(id(base.rows), []).append(i)
+    parts = []
+    for at in places.values():
+        first = bases[at[0]]
+        rows = as_floats(first.rows.of(X, memo))
+        if rows.shape[1] != first.width:
+            raise InvalidInputError(
+                f"a step gives {rows.shape[1]} columns, its adapter says {first.width}."
+            )
+        parts.append(rows[:, [bases[i].at for i in at]])
+    order = np.argsort([i for at in places.values() for i in at])
+    return np.ascontiguousarray(np.hstack(parts)[:, order])
+
+
+def grouped(bases: Sequence[Base]) -> dict[tuple[int, str], list[int]]:
+    """Return the positions of the base columns of each unit, in the order of the raw columns."""
+    units: dict[tuple[int, str], list[int]] = {}
+    for i, base in enumerate(bases):
+        units.setdefault(base.unit, []).append(i)
+    return dict(sorted(units.items(), key=lambda item: (item[0][0], item[1][0])))
+
+
+def make_units(
+    bases: Sequence[Base], raw_names: Sequence[str], named: bool, binary: NDArray[np.bool_]
+) -> list[Unit]:
+    """Return the units of some base columns; ``binary`` tells which are 0/1 by their own."""
+    groups = grouped(bases)
+    finite = {
+        unit[0]: at for unit, at in groups.items() if all(bases[i].kind is Kind.FINITE for i in at)
+    }
+    found = _Trials(bases, raw_names, named).states(finite) if finite else {}
+    units = []
+    for (raw, own), at in groups.items():
+        first, name = bases[at[0]], own or raw_names[raw]
+        if raw in finite and not own:
+            units.append(_finite_unit(name, at, found[raw]))
+        elif first.kind is Kind.FLAG:
+            units.append(Unit.binary(name, at[0], first.labels))
+        elif len(at) == 1 and binary[at[0]]:
+            units.append(Unit.binary(name, at[0]))
+        else:
+            units.append(Unit.real(name, at))
+    return units
+
+
+def _finite_unit(
+    name: str, at: Sequence[int], found: Sequence[tuple[Candidate, tuple[float, ...] | None]]
+) -> Unit:
+    members: dict[tuple[float, ...], list[Candidate]] = {}
+    for candidate, state in found:
+        if state is not None:
+            members.setdefault(state, []).append(candidate)
+    if not members:
+        raise InvalidInputError(
+            f"the steps refuse every value of {name!r} that was tried: "
+            f"{', '.join(repr(candidate.value) for candidate, _ in found[:3])}."
+        )
+    if len(at) == 1:
+        members = dict(sorted(members.items()))
+    everything = [candidate for candidate, _ in found]
+    labels = [label(name, inside, everything) for inside in members.values()]
+    return Unit(name, tuple(at), tuple(members), tuple(labels))
+
+
+class _Trials:
+    """Runs of the fitted transformers on made-up raw rows."""
+
+    def __init__(self, bases: Sequence[Base], raw_names: Sequence[str], named: bool) -> None:
+        self.bases, self.raw_names, self.named = bases, raw_names, named
+        self.domains: dict[int, Domain] = {}
+        for base in bases:
+            self.domains[base.raw] = self.domains.get(base.raw, Domain()).merge(base.domain)
+        self.texts = {base.raw for base in bases if base.own is not None}
+
+    def states(
+        self, columns: dict[int, list[int]]
+    ) -> dict[int, list[tuple[Candidate, tuple[float, ...] | None]]]:
+        """Return what each candidate of some raw columns becomes in their base columns.
+
+        None if the pipeline refuses it: then it cannot occur.
+        """
+        certain = {raw: candidates(self.domains[raw]) for raw in columns}
+        longest = max(map(len, certain.values()))
+        # A base column depends on one raw column, so all columns can be tried at once.
+        trials = {raw: _padded([c.value for c in tried], longest) for raw, tried in certain.items()}
+        at_once = self._run(trials, [i for at in columns.values() for i in at])
+        found, start = {}, 0
+        for raw, at in columns.items():
+            tried = [*certain[raw], *extras(self.domains[raw])]
+            states: list[NDArray[np.float64] | None] = [None] * len(tried)
+            if at_once is not None:
+                part = at_once[: len(certain[raw]), start : start + len(at)]
+                states[: len(part)] = list(part)
+            start += len(at)
+            for k, candidate in enumerate(tried):
+                if at_once is None or k >= len(certain[raw]):
+                    alone = self._run({raw: [candidate.value]}, at)
+                    states[k] = None if alone is None else alone[0]
+            found[raw] = [
+                (candidate, None if state is None else tuple(state.tolist()))
+                for candidate, state in zip(tried, states, strict=True)
+            ]
+        return found
+
+    def _run(self, trials: dict[int, list[Any]], at: Sequence[int]) -> NDArray[np.float64] | None:
+        length = len(next(iter(trials.values())))
+        columns = [
+            trials.get(raw, [self._filler(raw)] * length) for raw in range(len(self.raw_names))
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # unknown categories, names that an array has not
+            try:
+                rows = gather([self.bases[i] for i in at], self._frame(columns))
+            except (TypeError, ValueError, IndexError):
+                return None
+        return rows if np.isfinite(rows).all() else None
+
+    def _filler(self, raw: int) -> Any:
+        """Return a value that the transformers take, for a column that is not on trial."""
+        return "" if raw in self.texts else candidates(self.domains.get(raw, Domain()))[0].value
+
+    def _frame(self, columns: list[list[Any]]) -> Any:
+        if self.named:
+            import pandas as pd
+
+            return pd.DataFrame(dict(zip(self.raw_names, columns, strict=True)))
+        array = np.empty((len(columns[0]), len(columns)), dtype=object)
+        for i, column in enumerate(columns):
+            array[:, i] = column
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError):
+            return array
+
+
+def _padded(values: list[Any], length: int) -> list[Any]:
+    return values + [values[0]] * (length - len(values))
