@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sklearn_probsr import plots
     from sklearn_probsr._api import (
         guarantee,
         guarantee_curve,
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from sklearn_probsr._curve import GuaranteeCurve
     from sklearn_probsr._distributions import Background, Marginals, Product, Uniform
     from sklearn_probsr._enclosure import Enclosure, Verdict
+    from sklearn_probsr._explainer import SufficientReasonExplainer
+    from sklearn_probsr._explanation import ReasonExplanation
     from sklearn_probsr._model import LinearModel
     from sklearn_probsr._reason import SufficientReason, SufficientReasons
+    from sklearn_probsr._scorers import guarantee_scorer, neg_reason_size_scorer
+    from sklearn_probsr._transformer import SufficientReasonTransformer
     from sklearn_probsr._units import Unit
     from sklearn_probsr.adapters import Adapted, adapt, register_adapter, to_linear_model
     from sklearn_probsr.exceptions import (
@@ -41,7 +46,10 @@ __all__ = [
     "Marginals",
     "ProbSRError",
     "Product",
+    "ReasonExplanation",
     "SufficientReason",
+    "SufficientReasonExplainer",
+    "SufficientReasonTransformer",
     "SufficientReasons",
     "UndecidedError",
     "Uniform",
@@ -51,6 +59,9 @@ __all__ = [
     "adapt",
     "guarantee",
     "guarantee_curve",
+    "guarantee_scorer",
+    "neg_reason_size_scorer",
+    "plots",
     "register_adapter",
     "sufficient_reason",
     "sufficient_reasons",
@@ -64,8 +75,12 @@ _HOMES = {
     "_curve": ("GuaranteeCurve",),
     "_distributions": ("Background", "Marginals", "Product", "Uniform"),
     "_enclosure": ("Enclosure", "Verdict"),
+    "_explainer": ("SufficientReasonExplainer",),
+    "_explanation": ("ReasonExplanation",),
     "_model": ("LinearModel",),
     "_reason": ("SufficientReason", "SufficientReasons"),
+    "_scorers": ("guarantee_scorer", "neg_reason_size_scorer"),
+    "_transformer": ("SufficientReasonTransformer",),
     "_units": ("Unit",),
     "adapters": ("Adapted", "adapt", "register_adapter", "to_linear_model"),
     "exceptions": ("InvalidInputError", "ProbSRError", "UndecidedError", "UnreachableError"),
@@ -74,6 +89,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plots":
+        return import_module(f"{__name__}.plots")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

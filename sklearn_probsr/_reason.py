@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -152,13 +153,13 @@ class SufficientReasons:
         for array in (self.mask, self.lower, self.upper, self.minimality, self.epsilon):
             array.flags.writeable = False
 
-    @property
+    @cached_property
     def size(self) -> NDArray[np.int64]:
         """How many features each reason has."""
         size: NDArray[np.int64] = np.count_nonzero(self.mask, axis=1)
         return size
 
-    @property
+    @cached_property
     def prediction(self) -> NDArray[Any]:
         """The class of each row."""
         return self.model.predict(self.rows)
@@ -181,6 +182,21 @@ class SufficientReasons:
         chosen: dict[str, Any] = {name: getattr(self, name)[positions] for name in columns}
         exact = {j: self.exact[i] for j, i in enumerate(positions.tolist()) if i in self.exact}
         return replace(self, **chosen, exact=exact)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[SufficientReasons]) -> SufficientReasons:
+        """Put the reasons of several batches of one search behind each other."""
+        columns = ("rows", "mask", "lower", "upper", "minimality", "epsilon", "samples")
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in columns
+        }
+        starts = np.cumsum([0, *map(len, parts)])
+        exact = {
+            int(start) + i: value
+            for start, part in zip(starts, parts, strict=False)
+            for i, value in part.exact.items()
+        }
+        return replace(parts[0], **joined, exact=exact)
 
     def _one(self, i: int) -> SufficientReason:
         lower, upper = float(self.lower[i]), float(self.upper[i])

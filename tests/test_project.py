@@ -46,7 +46,17 @@ CORE = (
     "_arguments",
     "_api",
 )
-SHELLS: tuple[str, ...] = ("adapters",)
+SHELLS: tuple[str, ...] = (
+    "adapters",
+    "_archive",
+    "_masker",
+    "_subject",
+    "_explanation",
+    "_explainer",
+    "_transformer",
+    "_scorers",
+    "plots",
+)
 FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}
 
 TOP_LEVEL = {

@@ -1,0 +1,326 @@
+"""SufficientReasonExplainer: beside `shap.Explainer`, with the same two calls."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import joblib
+import numpy as np
+import shap
+from numpy.typing import NDArray
+from shap._serializable import Deserializer, Serializer
+
+from sklearn_probsr._api import sufficient_reasons
+from sklearn_probsr._distributions import Distribution, Uniform, check_distribution, column_means
+from sklearn_probsr._explanation import ReasonExplanation
+from sklearn_probsr._masker import background_data, distribution_of
+from sklearn_probsr._reason import SufficientReasons
+from sklearn_probsr._subject import subject_of
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["SufficientReasonExplainer"]
+
+# Rows that are searched at once: a progress bar moves by so many, and a job of joblib takes them.
+_CHUNK = {True: 8192, False: 256}
+_SETTINGS = (
+    "delta", "target", "versus", "method", "epsilon", "gamma", "include", "exclude", "max_size",
+    "n_jobs", "seed", "feature_names", "output_names",
+)  # fmt: skip
+
+
+class SufficientReasonExplainer(shap.Explainer):
+    """Explain a linear classifier by the few features that settle each decision.
+
+    Parameters
+    ----------
+    model : fitted classifier or Pipeline, pair (coef, intercept), or LinearModel
+        See `adapt` for what is supported.
+    masker : None, "uniform", data, shap masker or distribution, default=None
+        What may replace an unknown feature. Data (of the columns that the model takes; all rows of
+        it are used) means `Background`: the unknown features are replaced together by those of a
+        row, as SHAP does. None is uniform. ``Marginals.fit(data)`` and ``Product.fit(data)`` are
+        the explicit alternatives.
+    link : callable or None, default=None
+        None or `shap.links.identity`: values are in units of the decision function.
+    delta : float, default=0.95
+        The probability to guarantee.
+    target : label or None, default=None
+        The class to be explained as the positive one; see `adapt`.
+    versus : label or None, default=None
+        The class to compare it with, of an estimator that tells several apart.
+    method : {"certified", "monte-carlo", "paper"}, default="certified"
+        See `sufficient_reasons`.
+    epsilon, gamma : float or None, default=None
+        The slack in delta, and the probability that a sampling method fails.
+    include, exclude : iterable of int or str, default=()
+        Features that every reason must have, and must not have.
+    max_size : int or None, default=None
+        The most features that a reason may have.
+    n_jobs : int or None, default=None
+        How many jobs of joblib share the rows; the result is the same for any number.
+    seed : int or None, default=None
+        Of a sampling method.
+    feature_names : sequence of str or None, default=None
+        The names of the model's columns, if it was fitted without.
+    output_names : str or None, default=None
+        What the decision function is called in plots; made up from the classes when None.
+    linearize_link : bool, default=True
+        Accepted as in shap, of no effect: the link is the identity.
+
+    Attributes
+    ----------
+    linear_model : LinearModel
+        The model that is explained.
+    distribution : object
+        What the guarantees speak of.
+    expected_value : float
+        The expected decision function, the base value of every row.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+    >>> explainer = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X, delta=0.9)
+    >>> reasons = explainer(X)
+    >>> reasons.reason_size
+    array([1, 1, 1, 1])
+    >>> print(reasons.describe(3))
+    Class 1 is kept with probability at least 1 over replacement by 4 background rows, \
+given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        masker: Any = None,
+        link: Any = None,
+        delta: float = 0.95,
+        target: Any = None,
+        versus: Any = None,
+        method: str = "certified",
+        epsilon: float | None = None,
+        gamma: float | None = None,
+        include: Iterable[int | str] = (),
+        exclude: Iterable[int | str] = (),
+        max_size: int | None = None,
+        n_jobs: int | None = None,
+        seed: int | None = None,
+        feature_names: Sequence[str] | None = None,
+        output_names: str | None = None,
+        linearize_link: bool = True,
+    ) -> None:
+        if link not in {None, shap.links.identity}:
+            raise InvalidInputError(
+                "link must be shap.links.identity: the values are in units of the decision "
+                f"function, got {link!r}."
+            )
+        self.model = model
+        self.masker = masker
+        self.link = shap.links.identity
+        self.linearize_link = linearize_link
+        self.delta = delta
+        self.target = target
+        self.versus = versus
+        self.method = method
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.include = tuple(include)
+        self.exclude = tuple(exclude)
+        self.max_size = max_size
+        self.n_jobs = n_jobs
+        self.seed = seed
+        self.feature_names = None if feature_names is None else list(feature_names)
+        self.output_names = output_names
+        self._subject = subject_of(model, background_data(masker), target, versus, feature_names)
+        self.linear_model = self._subject.model
+        law = distribution_of(masker, self._subject.transform)
+        self.distribution: Distribution = check_distribution(law, self.linear_model)
+        self._means = column_means(self.linear_model, self.distribution)
+        with np.errstate(over="ignore"):
+            expected = self._means @ self.linear_model.weights - self.linear_model.threshold
+        self.expected_value = float(expected)
+        self._ask(self._subject.transform(self._subject.nothing), silent=True)  # check arguments
+
+    @staticmethod
+    def supports_model_with_masker(model: Any, masker: Any) -> bool:
+        """Tell whether a model and a masker can be explained."""
+        try:
+            subject_of(model, background_data(masker), None, None, None)
+        except InvalidInputError:
+            return False
+        return True
+
+    def __call__(
+        self,
+        X: Any,
+        *,
+        max_evals: Any = "auto",
+        main_effects: bool = False,
+        error_bounds: bool = False,
+        batch_size: Any = "auto",
+        outputs: Any = None,
+        silent: bool = False,
+    ) -> ReasonExplanation:
+        """Find the sufficient reason of every row.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+        max_evals, main_effects, error_bounds, batch_size, outputs : optional
+            Accepted as in shap, of no effect: nothing is sampled by evaluations.
+        silent : bool, default=False
+            Whether to hide the progress bar, which shows after some seconds of work.
+
+        Returns
+        -------
+        ReasonExplanation
+        """
+        raw = self._subject.frame(X)
+        rows = self._subject.transform(raw)
+        reasons = self._ask(rows, silent)
+        return ReasonExplanation(
+            reasons,
+            np.where(reasons.mask, self._attributions(rows), 0.0),
+            np.full(len(rows), self.expected_value),
+            self._subject.codes(rows),
+            self._subject.display(raw, rows),
+            self._subject.names,
+            self._output_name,
+        )
+
+    @property
+    def _output_name(self) -> str:
+        if self.output_names is not None:
+            return str(self.output_names)
+        first, second = self.linear_model.classes
+        return f"decision function of {second} against {first}"
+
+    def _attributions(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what each unit adds to the decision function over what it adds on average."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = (rows - self._means) * self.linear_model.weights
+        units = self.linear_model.units
+        if units is None:
+            return parts
+        columns = [column for unit in units for column in unit.columns]
+        starts = np.cumsum([0, *(len(unit.columns) for unit in units)])[:-1]
+        totals: NDArray[np.float64] = np.add.reduceat(parts[:, columns], starts, axis=1)
+        return totals
+
+    def shap_values(self, X: Any, silent: bool = True) -> NDArray[np.float64]:
+        """Return the values alone, zeros outside the reasons.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+        silent : bool, default=True
+            Whether to hide the progress bar.
+
+        Returns
+        -------
+        ndarray of shape (n, features)
+        """
+        values: NDArray[np.float64] = self(X, silent=silent).values
+        return values
+
+    # --- the search, in pieces ---------------------------------------------------------------
+
+    def _ask(self, rows: NDArray[Any], silent: bool) -> SufficientReasons:
+        jobs = 1 if self.n_jobs is None else self.n_jobs
+        fast = isinstance(self.distribution, Uniform) and self.method == "certified"
+        size = _CHUNK[fast]
+        if jobs != 1:
+            size = max(min(size, math.ceil(len(rows) / joblib.effective_n_jobs(jobs))), 1)
+        if len(rows) <= size:
+            return self._search(rows)
+        chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
+        if jobs == 1:
+            found: Iterable[SufficientReasons] = map(self._search, chunks)
+        else:
+            parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
+            found = parallel(joblib.delayed(self._search)(chunk) for chunk in chunks)
+        shown = shap.utils.show_progress(
+            found, total=len(chunks), desc="SufficientReasonExplainer", silent=silent
+        )
+        joined = SufficientReasons.concatenate(list(shown))
+        return replace(joined, model=self.linear_model, distribution=self.distribution)
+
+    def _search(self, rows: NDArray[Any]) -> SufficientReasons:
+        if self.method == "certified" or not len(rows):
+            return self._reasons(rows, None)
+        # A row's samples depend on the seed and the row alone, not on the rows beside it.
+        parts = [self._reasons(row[None, :], self._generator(row)) for row in rows]
+        return SufficientReasons.concatenate(parts)
+
+    def _generator(self, row: NDArray[Any]) -> np.random.Generator:
+        if self.seed is None:
+            return np.random.default_rng()
+        digest = hashlib.blake2b(np.ascontiguousarray(row).tobytes(), digest_size=16).digest()
+        return np.random.default_rng([self.seed, int.from_bytes(digest, "big")])
+
+    def _reasons(self, rows: NDArray[Any], rng: Any) -> SufficientReasons:
+        return sufficient_reasons(
+            self.linear_model,
+            rows,
+            delta=self.delta,
+            distribution=self.distribution,
+            method=self.method,
+            epsilon=self.epsilon,
+            gamma=self.gamma,
+            random_state=rng,
+            include=self.include,
+            exclude=self.exclude,
+            max_size=self.max_size,
+        )
+
+    # --- files -------------------------------------------------------------------------------
+
+    def save(self, out_file: Any, model_saver: Any = "auto", masker_saver: Any = "auto") -> None:
+        """Write the explainer to an open binary file, as shap's explainers do.
+
+        Parameters
+        ----------
+        out_file : file
+        model_saver, masker_saver : "auto" or callable, default="auto"
+            How to write the model and the masker; "auto" pickles them.
+        """
+        super(shap.Explainer, self).save(out_file)
+        with Serializer(out_file, "sklearn_probsr.SufficientReasonExplainer", version=0) as s:
+            s.save("model", self.model, model_saver)
+            s.save("masker", self.masker, masker_saver)
+            s.save("settings", {name: getattr(self, name) for name in _SETTINGS})
+
+    @classmethod
+    def load(
+        cls,
+        in_file: Any,
+        model_loader: Any = None,
+        masker_loader: Any = None,
+        instantiate: bool = True,
+    ) -> Any:
+        """Read an explainer from an open binary file.
+
+        Parameters
+        ----------
+        in_file : file
+            One that you trust: it may hold pickles.
+        model_loader, masker_loader : callable or None, default=None
+            How to read what a custom saver wrote.
+        instantiate : bool, default=True
+            Whether to return an explainer, or the arguments to make one.
+        """
+        if instantiate:
+            return cls._instantiated_load(
+                in_file, model_loader=model_loader, masker_loader=masker_loader
+            )
+        name = "sklearn_probsr.SufficientReasonExplainer"
+        with Deserializer(in_file, name, min_version=0, max_version=0) as s:
+            return {
+                "model": s.load("model", model_loader),
+                "masker": s.load("masker", masker_loader),
+                **s.load("settings"),
+            }
