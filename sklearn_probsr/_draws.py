@@ -13,12 +13,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._costs import Costs, contributions_of
+from sklearn_probsr._costs import Costs
 from sklearn_probsr._distributions import Background, Distribution
 from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._joint import Replacement
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._search import Found, Task, unreachable
+from sklearn_probsr._shared import contributions_of
 from sklearn_probsr.engines._monte_carlo import MOST_SAMPLES, hoeffding_radius, sample_size
 from sklearn_probsr.exceptions import InvalidInputError
 

@@ -18,13 +18,14 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._costs import LAMBDAS, Costs, Shared, contributions_of, shared_of
+from sklearn_probsr._costs import Costs
 from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._local import LocalSearch
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._search import Found, Task
+from sklearn_probsr._shared import LAMBDAS, Shared, contributions_of, shared_of
 from sklearn_probsr.engines._stroll import MOST_MIXED, Sets, Walkers, stroll
 
 __all__ = ["independent_curve", "independent_guarantee", "search_independent"]
@@ -111,19 +112,12 @@ def _search_together(
     found: Found,
 ) -> dict[int, set[int]]:
     """Answer the rows that spectra decide; return sets of the others from which to go on."""
-    contributions = shared.contributions
     units = np.array(list(shared.positions), dtype=np.intp)
     h, n = len(units), len(rows)
-    views = shared.views(rows)
-    gain, above, below = views[..., 0], views[..., 1] > 0, views[..., 2] > 0
-    costly, gainful = (above, below) if positive else (below, above)
-    whole = (views[..., 3] > 0).all(axis=1)
-    outside = [u for u in task.include if u not in shared.positions]
-    if any(len(contributions.values[u]) > 1 for u in outside):
+    gain, costly, gainful, start, blur = shared.outlook(rows, positive)
+    if any(u not in shared.positions for u in task.include):
         return {}  # they would have to be taken out of the rest
     forced = np.isin(units, task.include)
-    start = np.where(whole, shared.start(True), shared.start(False))
-    blur = shared.blur(float(np.abs(start).max()), gain)
     start = start - gain[:, list(task.include)].sum(axis=1)
     barred = np.isin(units, [*task.include, *task.exclude])
     member = costly[:, units] & ~barred

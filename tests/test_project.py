@@ -36,6 +36,7 @@ CORE = (
     "_contributions",
     "_local",
     "_joint",
+    "_shared",
     "_costs",
     "_independent",
     "_paper",

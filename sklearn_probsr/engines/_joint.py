@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Rows", "branch_and_bound", "greedy", "kept_weight"]
+__all__ = ["Rows", "branch_and_bound", "greedy", "kept_along", "kept_weight"]
 
 
 class Rows(NamedTuple):
@@ -167,3 +167,20 @@ def branch_and_bound(
             _shift(margins, rows, position, -1)
         position += 1
     return -1, chosen, spent
+
+
+@kernel
+def kept_along(
+    rows: Rows, order: NDArray[np.intp], doubt: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the weight kept with the first 0, 1, 2, ... of an order fixed, and what is in doubt."""
+    margins = rows.margins.copy()
+    kept = np.zeros(len(order) + 1, dtype=np.int64)
+    unsure = np.zeros(len(order) + 1, dtype=np.bool_)
+    for k in range(len(order) + 1):
+        if k:
+            _shift(margins, rows, order[k - 1], 1)
+        for r in range(len(margins)):
+            kept[k] += rows.weights[r] * (margins[r] >= 0)
+            unsure[k] |= (margins[r] < 0) & (margins[r] > -doubt)
+    return kept, unsure

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines._spectrum import Spectrum, bounds_at, multiply
 
-__all__ = ["MOST_MIXED", "Sets", "Walkers", "stroll"]
+__all__ = ["MOST_MIXED", "Sets", "Walkers", "along", "stroll"]
 
 # All choices of so many mixed units are left out, to prove a set subset-minimal.
 MOST_MIXED = 10
@@ -237,3 +237,37 @@ def stroll(spectrum: Spectrum, walkers: Walkers, low: float, high: float, sets: 
                 first = sets.size[r] < 0 or size < sets.size[r]
                 if first or (size == sets.size[r] and way.bounds[0] > sets.lower[r]):
                     _keep(spectrum, walkers, r, size, low, way, trial, sets)
+
+
+@kernel
+def along(
+    spectrum: Spectrum,
+    walkers: Walkers,
+    high: float,
+    at: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    bounds: NDArray[np.float64],
+) -> None:
+    """Follow one order of every row's head, whatever its units do.
+
+    ``sizes`` gets the length of the shortest prefix that surely reaches the level, or -1, and
+    ``bounds`` those of the guarantee of the first ``at``.
+    """
+    h, nodes = spectrum.factors.shape[0], spectrum.factors.shape[1]
+    suffix = np.empty((h + 1, nodes, 2))
+    for r in range(len(sizes)):
+        order = walkers.order[0, r]
+        _copy(spectrum.rest, suffix[h])
+        _suffixes(spectrum, order, h, suffix)
+        beta = walkers.beta[r]
+        sizes[r] = -1
+        for k in range(min(spectrum.most, h) + 1):
+            lower, upper = _kept(spectrum, suffix[k], beta, walkers.blur[r], walkers.positive[r])
+            if sizes[r] < 0 and lower >= high:
+                sizes[r] = k
+            if k == at[r]:
+                bounds[r, 0], bounds[r, 1] = lower, upper
+            if k < h:
+                beta -= walkers.gain[r, order[k]]
+            if sizes[r] >= 0 and k >= at[r]:
+                break

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import LinearModel, Marginals, Product, Unit
-from sklearn_probsr._costs import Costs, contributions_of
+from sklearn_probsr._costs import Costs
 from sklearn_probsr._distributions import Distribution
+from sklearn_probsr._shared import contributions_of
 from sklearn_probsr.engines._finite import enclose_finite
 
 KINDS = ("normal", "student", "heavy", "integers")

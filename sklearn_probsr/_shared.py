@@ -1,0 +1,239 @@
+"""Shared: what rows have in common when their unknown units are independent.
+
+Every unit's random contribution, in turns of one period, and the spectra of their sum.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr._contributions import Contributions, distinct
+from sklearn_probsr._distributions import Distribution
+from sklearn_probsr._model import LinearModel
+from sklearn_probsr.engines._fourier import SPREADS
+from sklearn_probsr.engines._spectrum import Law, Spectrum, build_spectra
+
+__all__ = ["LAMBDAS", "Outlook", "Shared", "View", "clamped", "contributions_of", "shared_of"]
+
+# Relative weights of the variance in the rankings; 0 is the mean cost, the signed SHAP value.
+LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
+# Models with so few units, and so few values, are counted; spectra pay beyond.
+_FEW = 24
+_FEW_ATOMS = 120
+# Models with more units have a rest that no reason is made of.
+_MOST_IN_HEAD = 128
+_MOST_CELLS = 2**22
+_UNIT = 2.0**-53
+# Contributions whose comparison is remembered.
+_MOST_VIEWS = 2**17
+
+
+def contributions_of(model: LinearModel, distribution: Distribution) -> Contributions:
+    """Return the random contributions of a model's units, made once."""
+    return model.cached(
+        ("contributions", distribution), lambda: Contributions.of(model, distribution)
+    )
+
+
+def shared_of(contributions: Contributions, positive: bool, distribution: Distribution) -> (
+    Shared | None
+):  # fmt: skip
+    """Return the spectra of a class, made once; None where counting is the better way."""
+    atoms = sum(map(len, contributions.values))
+    n = len(contributions.values)
+    if (n <= _FEW and atoms <= _FEW_ATOMS) or not contributions.by_range:
+        return None
+    side = positive if n > _MOST_IN_HEAD else None
+    return contributions.model.cached(
+        ("spectra", distribution, side), lambda: Shared.of(contributions, positive)
+    )
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What rows share: units' laws in turns of one period, and the spectra of their sum.
+
+    Attributes
+    ----------
+    period : int
+    centre : ndarray
+        What each unit contributes on average above the least that it can, in turns.
+    variance : ndarray
+        Of each contribution, in squared turns.
+    positions : dict
+        Where each unit of the head is.
+    spectra : list of Spectrum
+        For more and more fixed units.
+    """
+
+    contributions: Contributions
+    period: int
+    centre: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    positions: dict[int, int]
+    spectra: list[Spectrum]
+
+    @classmethod
+    def of(cls, contributions: Contributions, positive: bool) -> Shared | None:
+        """Build them; None where the numbers are beyond what floats can tell apart."""
+        values = contributions.values
+        widths = [v[-1] - v[0] for v in values]
+        spread = math.isqrt(sum(width * width for width in widths)) + 1
+        if spread.bit_length() > 900:
+            return None
+        # SPREADS sigma around the mean, or the whole range on both sides of it.
+        period = min(spread * math.ceil(SPREADS * 2**19 * (1 + 1e-6)) // 2**20, 2 * sum(widths)) + 8
+        raw = [
+            (
+                np.array([(c - v[0]) / period for c in v]),
+                np.array([chance / contributions.denominator for chance in chances]),
+            )
+            for v, chances in zip(values, contributions.chances, strict=True)
+        ]
+        centre = np.array([float(turns @ chances) for turns, chances in raw])
+        laws = [Law(t - c, p) for (t, p), c in zip(raw, centre, strict=True)]
+        variance = np.array([float(law.turns**2 @ law.chances) for law in laws])
+        head = _head(contributions, centre, variance, period, positive)
+        inside = set(head)
+        rest = [u for u in contributions.by_range if u not in inside]
+        cells = 2 ** math.floor(math.log2(_MOST_CELLS / len(head)))
+        degree = 2**17 if rest else min(2**16, cells)
+        sizes = sorted({math.ceil(len(head) * quarter / 4) for quarter in (1, 2, 3, 4)})
+        spectra = build_spectra([laws[u] for u in head], [laws[u] for u in rest], degree, sizes)
+        positions = {u: j for j, u in enumerate(head)}
+        return cls(contributions, period, centre, variance, positions, spectra)
+
+    def start(self, whole: bool) -> float:
+        """Return where the cut is when nothing is fixed, in turns from the centre of the sum.
+
+        Between whole numbers there is no mass, so with ``whole`` contributions the cut is half a
+        number below the first that belongs to ``classes[1]``.
+        """
+        return self._starts[whole]
+
+    @cached_property
+    def _starts(self) -> tuple[float, float]:
+        contributions = self.contributions
+        least, centre = sum(v[0] for v in contributions.values), math.fsum(self.centre)
+        cuts = (contributions.threshold, contributions.cut(0) - Fraction(1, 2))
+        first, second = (clamped((cut - least) / self.period) - centre for cut in cuts)
+        return first, second
+
+    def gain(self, unit: int, known: Fraction) -> float:
+        """Return how far fixing a unit to its contribution moves the cut, in turns."""
+        above = known - self.contributions.values[unit][0]
+        return clamped(above / self.period) - float(self.centre[unit])
+
+    def view(self, unit: int, value: Fraction) -> View:
+        """Return what the search needs to know of a unit that contributes some value."""
+        key = (unit, value)
+        if key in self._views:
+            return self._views[key]
+        known = value / self.contributions.scale
+        values = self.contributions.values[unit]
+        view = View(
+            self.gain(unit, known), known > values[0], known < values[-1], known.denominator == 1
+        )
+        if len(self._views) < _MOST_VIEWS:
+            self._views[key] = view
+        return view
+
+    def views(self, rows: NDArray[np.float64] | NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the view of every unit of every row, as numbers: (rows, units, 4)."""
+        model = self.contributions.model
+        if rows.dtype == np.bool_:
+            zeros, ones = self._binary_views
+            found: NDArray[np.float64] = np.where(rows[:, :, None], ones, zeros)
+            return found
+        found = np.empty((len(rows), model.n_units, 4))
+        for u, (values, which) in enumerate(distinct(model, rows)):
+            found[:, u] = np.array([self.view(u, value) for value in values])[which]
+        return found
+
+    def outlook(self, rows: NDArray[np.float64] | NDArray[np.bool_], positive: bool) -> Outlook:
+        """Return what the compiled searches need to know of rows of one class."""
+        views = self.views(rows)
+        gain, above, below = views[..., 0], views[..., 1] > 0, views[..., 2] > 0
+        costly, gainful = (above, below) if positive else (below, above)
+        whole = (views[..., 3] > 0).all(axis=1)
+        start = np.where(whole, self.start(True), self.start(False))
+        blur = self.blur(max(map(abs, self._starts)), gain)
+        return Outlook(gain, costly, gainful, start, blur)
+
+    @cached_property
+    def _binary_views(self) -> NDArray[np.float64]:
+        weights = self.contributions.model.weights.tolist()
+        zero = [self.view(u, Fraction(0)) for u in range(len(weights))]
+        one = [self.view(u, Fraction(w)) for u, w in enumerate(weights)]
+        return np.array([zero, one], dtype=np.float64)
+
+    @cached_property
+    def _views(self) -> dict[tuple[int, Fraction], View]:
+        return {}
+
+    def blur(self, start: float, gains: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bound the rounding of a row's cut, whatever is fixed."""
+        size = abs(start) + np.abs(gains).sum(axis=-1) + 2 * float(self.centre.sum())
+        blur: NDArray[np.float64] = (gains.shape[-1] + 8) * 2 * _UNIT * size
+        return blur
+
+
+def clamped(value: Fraction) -> float:
+    """Return a number of turns; beyond a million it is all the same."""
+    largest = Fraction(10**6)
+    return float(max(min(value, largest), -largest))
+
+
+def _head(
+    contributions: Contributions,
+    centre: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    period: int,
+    positive: bool,
+) -> list[int]:
+    """Return the units that reasons are made of: those with the best promise in some ranking."""
+    if len(centre) <= _MOST_IN_HEAD:
+        return list(range(len(centre)))
+    width = np.array([(v[-1] - v[0]) / period for v in contributions.values])
+    cost = width - centre if positive else centre
+    scale = cost.max() or 1.0
+    # What never varies may still cost, if the instance is different: for a 0/1 column, its weight.
+    model = contributions.model
+    groups = (
+        [(u,) for u in range(len(centre))]
+        if model.units is None
+        else [unit.columns for unit in model.units]
+    )
+    unit = contributions.scale * period
+    most = [clamped(Fraction(float(np.abs(model.weights[list(g)]).max())) / unit) for g in groups]
+    cost = np.where(width > 0, cost, most)
+    keys = (cost, cost + variance / scale, width * (cost > 0))
+    size = math.ceil(4 * math.sqrt(len(centre)))
+    best = [np.argsort(-key, kind="stable")[:size].tolist() for key in keys]
+    return list(dict.fromkeys(u for ranks in zip(*best, strict=True) for u in ranks))
+
+
+class Outlook(NamedTuple):
+    """Rows of one class before the spectra: (rows, units) each, and where their cuts start."""
+
+    gain: NDArray[np.float64]
+    costly: NDArray[np.bool_]
+    gainful: NDArray[np.bool_]
+    start: NDArray[np.float64]
+    blur: NDArray[np.float64]
+
+
+class View(NamedTuple):
+    """A known contribution: how far it moves the cut, and how it compares with what may come."""
+
+    gain: float
+    above_least: bool
+    below_most: bool
+    whole: bool
