@@ -83,7 +83,7 @@ def guarantee(
         return joint_guarantee(model, row, fixed, chosen)
     coins = _coins(model, chosen)
     if coins is None:
-        return independent_guarantee(model, row, fixed, chosen)
+        return independent_guarantee(model, row, fixed, chosen, width)
     instance = Instance(coins, model.core_rows(row[None, :])[0])
     return enclose(instance.subset_sum(fixed), None, width)
 
@@ -125,7 +125,7 @@ def guarantee_curve(
         return GuaranteeCurve(*joint_curve(model, row, chosen), chosen)
     coins = _coins(model, chosen)
     if coins is None:
-        return GuaranteeCurve(*independent_curve(model, row, chosen), chosen)
+        return GuaranteeCurve(*independent_curve(model, row, chosen, width), chosen)
     instance = Instance(coins, model.core_rows(row[None, :])[0])
     lower, upper = curve(instance, width)
     return GuaranteeCurve(instance.order, lower, upper, chosen)

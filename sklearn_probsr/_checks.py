@@ -97,6 +97,8 @@ def labels_of(x: Any) -> Any:
 
 def as_array(X: Any, name: str) -> NDArray[Any]:
     """Return data as an array; sparse matrices are filled in."""
+    if np.ma.is_masked(X):
+        raise InvalidInputError(f"{name} has masked values. Fill them in, or drop their rows.")
     if hasattr(X, "toarray"):
         X = X.toarray()
     try:
@@ -126,12 +128,14 @@ def _is(value: Any, number: int) -> bool:
 def finite_floats(array: NDArray[Any], names: Sequence[str], name: str) -> NDArray[np.float64]:
     """Return rows of finite numbers, or say where there is something else."""
     try:
+        if np.iscomplexobj(array):
+            raise TypeError
         rows = np.array(array, dtype=np.float64)
         finite = np.isfinite(rows)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         rows = np.full(array.shape, np.nan)
         for index, value in np.ndenumerate(array):
-            with contextlib.suppress(TypeError, ValueError):
+            with contextlib.suppress(TypeError, ValueError, OverflowError):
                 rows[index] = float(value)
         finite = np.isfinite(rows)
     if not finite.all():

@@ -150,9 +150,10 @@ def _laws(model: LinearModel, distribution: Distribution) -> tuple[list[dict[Fra
         denominator = distribution.denominator
         laws = [
             _law([Fraction(0), Fraction(w)], [denominator - ones, ones])
-            for w, ones in zip(_binary_weights(model), distribution.numerators, strict=True)
+            for w, ones in zip(model.weights.tolist(), distribution.numerators, strict=True)
         ]
-        return laws, denominator
+        units = range(model.n_features) if model.units is None else model.units
+        return [laws[u if isinstance(u, int) else u.columns[0]] for u in units], denominator
     if model.units is None:  # fair coins, in the words of this module
         return [_law([Fraction(0), Fraction(w)], [1, 1]) for w in model.weights.tolist()], 2
     denominator = math.lcm(*(len(unit.states or ()) for unit in model.units))
@@ -161,12 +162,6 @@ def _laws(model: LinearModel, distribution: Distribution) -> tuple[list[dict[Fra
         for values in (_worth(model, unit, unit.states or ()) for unit in model.units)
     ]
     return laws, denominator
-
-
-def _binary_weights(model: LinearModel) -> list[float]:
-    if model.units is None:
-        return [float(w) for w in model.weights]
-    return [float(model.weights[unit.columns[0]]) for unit in model.units]
 
 
 def _worth(model: LinearModel, unit: Unit, states: Iterable[Sequence[float]]) -> list[Fraction]:

@@ -15,14 +15,16 @@ from scipy.special import ndtri
 from sklearn_probsr._contributions import Contributions, is_open
 from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._enclosure import Enclosure
-from sklearn_probsr._shared import LAMBDAS, Shared, View, clamped, shared_of
+from sklearn_probsr._shared import FAR, LAMBDAS, Shared, View, clamped, shared_of
 from sklearn_probsr.engines._finite import FiniteSum, Part, enclose_finite
-from sklearn_probsr.engines._spectrum import set_bounds
+from sklearn_probsr.engines._spectrum import Spectrum, set_bounds
 
 __all__ = ["TOL", "Costs"]
 
 # Width to which the guarantee of an answer is computed.
 TOL = 1e-4
+# The degree of spectra: lower ones need not be tried again for a set.
+_TRIED = 2**13
 
 
 class Moments(NamedTuple):
@@ -47,8 +49,9 @@ class Costs:
         self.distribution = distribution
         self.positive = bool(contributions.model.is_positive(row[None, :])[0])
         self.known = contributions.known(row)
-        self._known: dict[tuple[frozenset[int], Fraction | None], Enclosure] = {}
-        self._views: dict[int, View] = {}
+        self._known: dict[tuple[frozenset[int], Fraction | None, float], Enclosure] = {}
+        self._views: dict[tuple[int, int], View] = {}
+        self._shared: dict[bool, Shared | None] = {}
         self._parts = contributions.parts(self.positive)
 
     def can_cost(self, unit: int) -> bool:
@@ -60,6 +63,11 @@ class Costs:
         """Tell whether leaving a unit unknown may gain anything."""
         values = self.contributions.values[unit]
         return self.known[unit] < values[-1] if self.positive else self.known[unit] > values[0]
+
+    def most(self, unit: int) -> Fraction:
+        """Return the most that a unit can cost."""
+        values = self.contributions.values[unit]
+        return self.known[unit] - values[0] if self.positive else values[-1] - self.known[unit]
 
     def law(self, unit: int) -> list[tuple[Fraction, int]]:
         """Return what a unit costs, increasing, and the chance of each cost."""
@@ -89,59 +97,71 @@ class Costs:
         parts: list[Part] = [self._parts[u] for u in self.contributions.by_range if u not in inside]
         return FiniteSum(parts, self.contributions.denominator, capacity)
 
-    def enclosure(self, fixed: Collection[int], delta: Fraction | None) -> Enclosure:
+    def enclosure(
+        self, fixed: Collection[int], delta: Fraction | None, tol: float = TOL
+    ) -> Enclosure:
         """Enclose the guarantee of a set, until delta is on one side or it is narrow enough."""
-        key = (frozenset(fixed), delta)
+        key = (frozenset(fixed), delta, tol)
         if key not in self._known:
-            self._known[key] = self._enclose(key[0], delta)
+            self._known[key] = self._enclose(*key)
         return self._known[key]
 
-    def _enclose(self, fixed: frozenset[int], delta: Fraction | None) -> Enclosure:
-        rough = self._by_spectrum(fixed) if delta != 1 else None
+    def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
+        rough = self._by_spectrum(fixed)
         if rough is not None:
-            enough = (rough >= delta).decided if delta is not None else rough.width <= TOL
+            enough = (rough >= delta).decided if delta is not None else rough.width <= tol
             if enough:
                 return rough
-        if rough is None or self._shared is None:
-            return enclose_finite(self.question(fixed), delta, TOL)
-        tried = self._shared.spectra[0].degree
-        return rough.intersect(enclose_finite(self.question(fixed), delta, TOL, tried))
+        if rough is None:
+            return enclose_finite(self.question(fixed), delta, tol)
+        return rough.intersect(enclose_finite(self.question(fixed), delta, tol, _TRIED))
+
+    def is_certain(self, fixed: Collection[int]) -> bool:
+        """Tell whether a set keeps the class for certain."""
+        question = self.question(fixed)
+        return question.capacity >= question.total
 
     def _by_spectrum(self, fixed: frozenset[int]) -> Enclosure | None:
-        shared = self._shared
-        if shared is None:
-            return None
-        varying = [u for u in fixed if len(self.contributions.values[u]) > 1]
-        if not shared.positions.keys() >= set(varying):
-            return None
-        spectrum = next((s for s in shared.spectra if s.most >= len(varying)), None)
-        if spectrum is None:
-            return None
+        """Bound a guarantee by the first spectra that know all of its units."""
+        for whole in (False, True):
+            shared = self._spectra(whole)
+            if shared is not None and shared.positions.keys() >= fixed:
+                spectrum = next((s for s in shared.spectra if s.most >= len(fixed)), None)
+                return None if spectrum is None else self._bound(fixed, shared, spectrum)
+        return None
+
+    def _bound(self, fixed: frozenset[int], shared: Shared, spectrum: Spectrum) -> Enclosure | None:
         mask = np.zeros(len(shared.positions), dtype=np.bool_)
-        mask[[shared.positions[u] for u in varying]] = True
-        views = [self._view(u) for u in fixed]
+        mask[[shared.positions[u] for u in fixed]] = True
+        views = [self._view(u, shared) for u in fixed]
         gains = np.array([view.gain for view in views])
         start = shared.start(all(view.whole for view in views))
+        if abs(start) > FAR or np.any(np.abs(gains) > FAR):
+            return None
         blur = float(shared.blur(start, gains))
         lower, upper = set_bounds(spectrum, mask, start - math.fsum(gains), blur)
         if self.positive:
             lower, upper = 1 - upper, 1 - lower
         return Enclosure.proved(lower, upper)
 
-    def _view(self, unit: int) -> View:
-        if unit not in self._views and self._shared is not None:
+    def _spectra(self, whole: bool) -> Shared | None:
+        if whole not in self._shared:
+            self._shared[whole] = shared_of(
+                self.contributions, self.positive, self.distribution, whole
+            )
+        return self._shared[whole]
+
+    def _view(self, unit: int, shared: Shared) -> View:
+        key = (unit, id(shared))
+        if key not in self._views:
             value = self.known[unit] * self.contributions.scale
-            self._views[unit] = self._shared.view(unit, value)
-        return self._views[unit]
+            self._views[key] = shared.view(unit, value)
+        return self._views[key]
 
     @property
     def counted(self) -> bool:
         """Whether sets are counted one by one, and not looked up in spectra."""
-        return self._shared is None
-
-    @cached_property
-    def _shared(self) -> Shared | None:
-        return shared_of(self.contributions, self.positive, self.distribution)
+        return self._spectra(False) is None
 
     @cached_property
     def moments(self) -> Moments:

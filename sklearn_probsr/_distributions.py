@@ -164,6 +164,8 @@ class Marginals(_Data):
 class Product:
     """Every unknown feature is 1 with a probability of its own, independently of the others.
 
+    For 0/1 columns, in the order of the model's columns.
+
     Parameters
     ----------
     p : array-like of shape (d,)
@@ -313,13 +315,11 @@ def column_means(model: LinearModel, distribution: Distribution) -> NDArray[np.f
         rows = rows_for(model, distribution).astype(np.float64)
         means: NDArray[np.float64] = np.average(rows, axis=0, weights=distribution.weights)
         return means
+    if isinstance(distribution, Product):
+        return np.array([float(p) for p in distribution.p])
     means = np.full(model.n_features, 0.5)
-    for u, unit in enumerate(model.units or ()):
+    for unit in model.units or ():
         means[list(unit.columns)] = np.mean(unit.states or [[np.nan]], axis=0)
-        if isinstance(distribution, Product):
-            means[unit.columns[0]] = float(distribution.p[u])
-    if isinstance(distribution, Product) and model.units is None:
-        means[:] = [float(p) for p in distribution.p]
     return means
 
 

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
-import joblib
 import numpy as np
 import shap
 from numpy.typing import NDArray
 from shap._serializable import Deserializer, Serializer
 
-from sklearn_probsr._api import sufficient_reasons
-from sklearn_probsr._distributions import Distribution, Uniform, check_distribution, column_means
+from sklearn_probsr._batches import Question, check_seed
+from sklearn_probsr._distributions import Distribution, check_distribution, column_means
 from sklearn_probsr._explanation import ReasonExplanation
 from sklearn_probsr._masker import background_data, distribution_of
-from sklearn_probsr._reason import SufficientReasons
 from sklearn_probsr._subject import subject_of
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["SufficientReasonExplainer"]
 
-# Rows that are searched at once: a progress bar moves by so many, and a job of joblib takes them.
-_CHUNK = {True: 8192, False: 256}
+_OPTIONS = ("delta", "epsilon", "gamma", "include", "exclude", "max_size")
 _SETTINGS = (
-    "delta", "target", "versus", "method", "epsilon", "gamma", "include", "exclude", "max_size",
-    "n_jobs", "seed", "feature_names", "output_names",
+    *_OPTIONS, "target", "versus", "method", "n_jobs", "seed", "feature_names", "output_names",
+    "linearize_link",
 )  # fmt: skip
+_BLOCK = "sklearn_probsr.SufficientReasonExplainer"
 
 
 class SufficientReasonExplainer(shap.Explainer):
@@ -132,7 +127,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.exclude = tuple(exclude)
         self.max_size = max_size
         self.n_jobs = n_jobs
-        self.seed = seed
+        self.seed = check_seed(seed)
         self.feature_names = None if feature_names is None else list(feature_names)
         self.output_names = output_names
         self._subject = subject_of(model, background_data(masker), target, versus, feature_names)
@@ -143,7 +138,14 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         with np.errstate(over="ignore"):
             expected = self._means @ self.linear_model.weights - self.linear_model.threshold
         self.expected_value = float(expected)
-        self._ask(self._subject.transform(self._subject.nothing), silent=True)  # check arguments
+        self._question = Question(
+            self.linear_model,
+            self.distribution,
+            method,
+            {name: getattr(self, name) for name in _OPTIONS},
+            self.seed,
+        )
+        self._question.search(self._subject.nothing)  # checks the options
 
     @staticmethod
     def supports_model_with_masker(model: Any, masker: Any) -> bool:
@@ -181,10 +183,11 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         """
         raw = self._subject.frame(X)
         rows = self._subject.transform(raw)
-        reasons = self._ask(rows, silent)
+        reasons = self._question.answer(rows, self.n_jobs, silent)
         return ReasonExplanation(
             reasons,
-            np.where(reasons.mask, self._attributions(rows), 0.0),
+            # Adding 0.0 leaves no negative zeros, which plots print as such.
+            np.where(reasons.mask, self._attributions(rows), 0.0) + 0.0,
             np.full(len(rows), self.expected_value),
             self._subject.codes(rows),
             self._subject.display(raw, rows),
@@ -227,56 +230,6 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         values: NDArray[np.float64] = self(X, silent=silent).values
         return values
 
-    # --- the search, in pieces ---------------------------------------------------------------
-
-    def _ask(self, rows: NDArray[Any], silent: bool) -> SufficientReasons:
-        jobs = 1 if self.n_jobs is None else self.n_jobs
-        fast = isinstance(self.distribution, Uniform) and self.method == "certified"
-        size = _CHUNK[fast]
-        if jobs != 1:
-            size = max(min(size, math.ceil(len(rows) / joblib.effective_n_jobs(jobs))), 1)
-        if len(rows) <= size:
-            return self._search(rows)
-        chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        if jobs == 1:
-            found: Iterable[SufficientReasons] = map(self._search, chunks)
-        else:
-            parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
-            found = parallel(joblib.delayed(self._search)(chunk) for chunk in chunks)
-        shown = shap.utils.show_progress(
-            found, total=len(chunks), desc="SufficientReasonExplainer", silent=silent
-        )
-        joined = SufficientReasons.concatenate(list(shown))
-        return replace(joined, model=self.linear_model, distribution=self.distribution)
-
-    def _search(self, rows: NDArray[Any]) -> SufficientReasons:
-        if self.method == "certified" or not len(rows):
-            return self._reasons(rows, None)
-        # A row's samples depend on the seed and the row alone, not on the rows beside it.
-        parts = [self._reasons(row[None, :], self._generator(row)) for row in rows]
-        return SufficientReasons.concatenate(parts)
-
-    def _generator(self, row: NDArray[Any]) -> np.random.Generator:
-        if self.seed is None:
-            return np.random.default_rng()
-        digest = hashlib.blake2b(np.ascontiguousarray(row).tobytes(), digest_size=16).digest()
-        return np.random.default_rng([self.seed, int.from_bytes(digest, "big")])
-
-    def _reasons(self, rows: NDArray[Any], rng: Any) -> SufficientReasons:
-        return sufficient_reasons(
-            self.linear_model,
-            rows,
-            delta=self.delta,
-            distribution=self.distribution,
-            method=self.method,
-            epsilon=self.epsilon,
-            gamma=self.gamma,
-            random_state=rng,
-            include=self.include,
-            exclude=self.exclude,
-            max_size=self.max_size,
-        )
-
     # --- files -------------------------------------------------------------------------------
 
     def save(self, out_file: Any, model_saver: Any = "auto", masker_saver: Any = "auto") -> None:
@@ -289,7 +242,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             How to write the model and the masker; "auto" pickles them.
         """
         super(shap.Explainer, self).save(out_file)
-        with Serializer(out_file, "sklearn_probsr.SufficientReasonExplainer", version=0) as s:
+        with Serializer(out_file, _BLOCK, version=0) as s:
             s.save("model", self.model, model_saver)
             s.save("masker", self.masker, masker_saver)
             s.save("settings", {name: getattr(self, name) for name in _SETTINGS})
@@ -317,8 +270,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             return cls._instantiated_load(
                 in_file, model_loader=model_loader, masker_loader=masker_loader
             )
-        name = "sklearn_probsr.SufficientReasonExplainer"
-        with Deserializer(in_file, name, min_version=0, max_version=0) as s:
+        with Deserializer(in_file, _BLOCK, min_version=0, max_version=0) as s:
             return {
                 "model": s.load("model", model_loader),
                 "masker": s.load("masker", masker_loader),

@@ -46,15 +46,18 @@ def independent_guarantee(
     row: NDArray[np.float64] | NDArray[np.bool_],
     features: Collection[int],
     distribution: Distribution,
+    tol: float,
 ) -> Enclosure:
     """Enclose the probability that independent completions keep the class."""
-    return Costs(contributions_of(model, distribution), row, distribution).enclosure(features, None)
+    costs = Costs(contributions_of(model, distribution), row, distribution)
+    return costs.enclosure(features, None, tol)
 
 
 def independent_curve(
     model: LinearModel,
     row: NDArray[np.float64] | NDArray[np.bool_],
     distribution: Distribution,
+    tol: float,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
     """Return the order by mean cost, and enclosures of the guarantee at every size."""
     costs = Costs(contributions_of(model, distribution), row, distribution)
@@ -66,7 +69,7 @@ def independent_curve(
     order += [u for u in costs.rankings(units)[0] if u not in inside]
     lower, upper = np.ones(len(order) + 1), np.ones(len(order) + 1)
     for k in range(len(members) + 1):
-        known = costs.enclosure(order[:k], None)
+        known = costs.enclosure(order[:k], None, tol)
         lower[k], upper[k] = known.lower, known.upper
         if known.exact == 1 and monotone:
             break
@@ -86,13 +89,18 @@ def search_independent(
     positive = model.is_positive(rows)
     contributions = contributions_of(model, distribution)
     starts: dict[int, set[int]] = {}
-    for side in (False, True):
-        at = np.flatnonzero(positive == side)
-        shared = shared_of(contributions, side, distribution) if len(at) else None
-        if shared is not None and task.delta < 1:
-            for start in range(0, len(at), _CHUNK):
-                some = at[start : start + _CHUNK]
-                starts |= _search_together(shared, side, rows[some], some, task, found)
+    for side in (False, True) if task.delta < 1 else ():
+        done: list[Shared] = []
+        for whole in (False, True):
+            left = (positive == side) & (found.minimality == "")
+            left[list(starts)] = False
+            at = np.flatnonzero(left)
+            shared = shared_of(contributions, side, distribution, whole) if len(at) else None
+            if shared is not None and shared not in done:
+                done.append(shared)
+                for first in range(0, len(at), _CHUNK):
+                    some = at[first : first + _CHUNK]
+                    starts |= _search_together(shared, side, rows[some], some, task, found)
     for i in np.flatnonzero(found.minimality == ""):
         costs = Costs(contributions, rows[i], distribution)
         search = _Search(costs, task)
@@ -114,9 +122,13 @@ def _search_together(
     """Answer the rows that spectra decide; return sets of the others from which to go on."""
     units = np.array(list(shared.positions), dtype=np.intp)
     h, n = len(units), len(rows)
-    gain, costly, gainful, start, blur = shared.outlook(rows, positive)
+    gain, costly, gainful, start, blur, near = shared.outlook(rows, positive)
     if any(u not in shared.positions for u in task.include):
         return {}  # they would have to be taken out of the rest
+    missing = np.ones(shared.centre.shape, dtype=np.bool_)
+    missing[units] = False
+    signed = np.where(costly & ~np.isin(np.arange(len(missing)), task.exclude), gain, 0.0)
+    signed = signed if positive else -signed
     forced = np.isin(units, task.include)
     start = start - gain[:, list(task.include)].sum(axis=1)
     barred = np.isin(units, [*task.include, *task.exclude])
@@ -127,7 +139,7 @@ def _search_together(
         member.sum(axis=1), np.ascontiguousarray(gainful[:, units]),
     )  # fmt: skip
     low, high = float_below(task.delta), min(math.nextafter(float_above(task.delta), 2.0), 1.0)
-    left = np.arange(n)
+    left = np.flatnonzero(near)
     starts: dict[int, set[int]] = {}
     for spectrum in shared.spectra:
         taken = Walkers(
@@ -146,6 +158,8 @@ def _search_together(
         for j in np.flatnonzero(sets.size >= 0):
             i = left[j]
             chosen = units[sets.mask[j]].tolist()
+            if missing.any() and _leaves(signed[i], missing, len(chosen) - 1):
+                continue  # one of the features with the largest mean cost was not looked at
             alone = task.most is not None and len(chosen) > task.most
             few = math.comb(int(costly[i].sum()), max(len(chosen) - 1, 0)) <= _MOST_BESIDE_SPECTRA
             if alone or (few and len(chosen) > 1) or not sets.needed[j]:
@@ -160,6 +174,12 @@ def _search_together(
         if not len(left):
             break
     return starts
+
+
+def _leaves(mean: NDArray[np.float64], missing: NDArray[np.bool_], size: int) -> bool:
+    """Tell whether some of the ``size`` units with the largest mean cost are missing."""
+    order = np.argsort(-mean, kind="stable")[: max(size, 0)]
+    return bool((missing[order] & (mean[order] > 0)).any())
 
 
 def _orders(
@@ -196,6 +216,8 @@ class _Search(LocalSearch):
         return self.costs.enclosure([*self.forced, *chosen], delta)
 
     def verdict(self, chosen: Collection[int]) -> bool | None:
+        if self.task.delta == 1:
+            return self.costs.is_certain([*self.forced, *chosen])
         return (self.enclosure(chosen, self.task.delta) >= self.task.delta).value
 
     def worth(self, chosen: Collection[int]) -> float:
@@ -206,6 +228,19 @@ class _Search(LocalSearch):
 
     def proposals(self) -> list[list[int]]:
         return self._rankings
+
+    def smallest(self) -> tuple[set[int] | None, bool]:
+        if self.task.delta < 1:
+            return super().smallest()
+        # Certainty: the class is kept iff what the others cost at most fits the margin.
+        order = sorted(self.members, key=self.costs.most, reverse=True)
+        if not self.verdict(order):
+            return None, False
+        low, high = -1, len(order)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.verdict(order[:middle]) else (middle, high)
+        return set(order[:high]), True
 
     def prefix(self, order: list[int]) -> list[int] | None:
         if not self.monotone:
@@ -267,6 +302,8 @@ class _Search(LocalSearch):
 
     def improve(self, chosen: set[int]) -> set[int]:
         size = len(chosen)
+        if self.task.delta == 1 and self.verdict(chosen):
+            return chosen
         if not self.costs.counted or self._count(size) > _MOST_COMPARED:
             return chosen
         others = [set(s) for s in self._up_sets(size) if len(s) == size]

@@ -75,7 +75,7 @@ class LocalSearch(ABC):
 
         ``start`` is a set that reaches delta, and from which nothing can be left out.
         """
-        chosen, proved = self.smallest() if start is None else self.shrink(start)
+        chosen, proved = self.smallest() if start is None else self.shrink(self.shorter(start))
         most = len(self.members) if self.task.most is None else self.task.most
         if chosen is None and self.task.max_size is None:
             refuted = self.verdict(self.members) is False and self.monotone
@@ -92,6 +92,14 @@ class LocalSearch(ABC):
             return self.features(chosen), "minimum"
         chosen, minimality = self.claim(chosen)
         return self.features(chosen), minimality
+
+    def shorter(self, chosen: set[int]) -> set[int]:
+        """Return a set no larger than the shortest prefix by mean cost that is seen to suffice."""
+        order = self.proposals()[0][: max(len(chosen) - 1, 0)]
+        sizes = [len(order)] if self.monotone else range(len(order) + 1)
+        if len(chosen) == 0 or not any(self.verdict(order[:k]) for k in sizes):
+            return chosen
+        return self.pruned(self.prefix(order) or [])
 
     def features(self, chosen: Collection[int]) -> list[int]:
         """Return the forced features and those of a set, best first."""

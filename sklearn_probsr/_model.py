@@ -150,6 +150,10 @@ class LinearModel:
         return tuple(unit.name for unit in self.units)
 
     @cached_property
+    def _names_made_up(self) -> bool:
+        return self.feature_names == check_names(None, self.n_features)
+
+    @cached_property
     def binary_core(self) -> LinearModel | None:
         """The same model on one 0/1 column per unit, without units; None if there are others."""
         if self.units is None:
@@ -338,6 +342,14 @@ class LinearModel:
         """Refuse a frame whose columns are this model's features in another order."""
         if columns is None or tuple(columns) == self.feature_names:
             return
+        named = all(isinstance(column, str) for column in columns)
+        missing = set(self.feature_names) - set(columns)
+        if named and missing and not self._names_made_up:
+            first = next(known for known in self.feature_names if known in missing)
+            raise InvalidInputError(
+                f"{name} must have the model's columns, it lacks {first!r}. "
+                f"It has {listing(list(columns))}."
+            )
         if set(columns) == set(self.feature_names):
             at = next(i for i, column in enumerate(columns) if column != self.feature_names[i])
             raise InvalidInputError(

@@ -20,7 +20,16 @@ from sklearn_probsr._model import LinearModel
 from sklearn_probsr.engines._fourier import SPREADS
 from sklearn_probsr.engines._spectrum import Law, Spectrum, build_spectra
 
-__all__ = ["LAMBDAS", "Outlook", "Shared", "View", "clamped", "contributions_of", "shared_of"]
+__all__ = [
+    "FAR",
+    "LAMBDAS",
+    "Outlook",
+    "Shared",
+    "View",
+    "clamped",
+    "contributions_of",
+    "shared_of",
+]
 
 # Relative weights of the variance in the rankings; 0 is the mean cost, the signed SHAP value.
 LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
@@ -30,7 +39,11 @@ _FEW_ATOMS = 120
 # Models with more units have a rest that no reason is made of.
 _MOST_IN_HEAD = 128
 _MOST_CELLS = 2**22
+# With more values than this a unit, a characteristic function takes long, and decays at once.
+_FEW_VALUES = 8
 _UNIT = 2.0**-53
+# Contributions this many turns out are beyond what spectra tell; sets with them are counted.
+FAR = 10**6
 # Contributions whose comparison is remembered.
 _MOST_VIEWS = 2**17
 
@@ -42,21 +55,25 @@ def contributions_of(model: LinearModel, distribution: Distribution) -> Contribu
     )
 
 
-def shared_of(contributions: Contributions, positive: bool, distribution: Distribution) -> (
-    Shared | None
-):  # fmt: skip
-    """Return the spectra of a class, made once; None where counting is the better way."""
+def shared_of(
+    contributions: Contributions, positive: bool, distribution: Distribution, whole: bool = False
+) -> Shared | None:
+    """Return the spectra of a class, made once; None where counting is the better way.
+
+    ``whole`` asks for spectra that leave no unit out; they are the same for both classes, and less
+    sharp than those of a class where there are many units.
+    """
     atoms = sum(map(len, contributions.values))
     n = len(contributions.values)
     if (n <= _FEW and atoms <= _FEW_ATOMS) or not contributions.by_range:
         return None
-    side = positive if n > _MOST_IN_HEAD else None
+    side = None if whole or n <= _MOST_IN_HEAD else positive
     return contributions.model.cached(
-        ("spectra", distribution, side), lambda: Shared.of(contributions, positive)
+        ("spectra", distribution, side), lambda: Shared.of(contributions, side)
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shared:
     """What rows share: units' laws in turns of one period, and the spectra of their sum.
 
@@ -81,8 +98,8 @@ class Shared:
     spectra: list[Spectrum]
 
     @classmethod
-    def of(cls, contributions: Contributions, positive: bool) -> Shared | None:
-        """Build them; None where the numbers are beyond what floats can tell apart."""
+    def of(cls, contributions: Contributions, positive: bool | None) -> Shared | None:
+        """Build them, for a class or whole; None where floats cannot tell the numbers apart."""
         values = contributions.values
         widths = [v[-1] - v[0] for v in values]
         spread = math.isqrt(sum(width * width for width in widths)) + 1
@@ -100,12 +117,18 @@ class Shared:
         centre = np.array([float(turns @ chances) for turns, chances in raw])
         laws = [Law(t - c, p) for (t, p), c in zip(raw, centre, strict=True)]
         variance = np.array([float(law.turns**2 @ law.chances) for law in laws])
-        head = _head(contributions, centre, variance, period, positive)
+        head = list(range(len(values)))
+        if positive is not None:
+            head = _head(contributions, centre, variance, period, positive)
         inside = set(head)
         rest = [u for u in contributions.by_range if u not in inside]
-        cells = 2 ** math.floor(math.log2(_MOST_CELLS / len(head)))
-        degree = 2**17 if rest else min(2**16, cells)
-        sizes = sorted({math.ceil(len(head) * quarter / 4) for quarter in (1, 2, 3, 4)})
+        degree = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
+        if rest:
+            crowded = sum(map(len, values)) > _FEW_VALUES * len(values)
+            degree = 2**15 if crowded else 2**17
+        # All nodes are live where nearly all units may be fixed: too many, if units are many.
+        quarters = (1, 2, 3, 4) if len(head) <= _MOST_IN_HEAD or rest else (1, 2, 3)
+        sizes = sorted({math.ceil(len(head) * quarter / 4) for quarter in quarters})
         spectra = build_spectra([laws[u] for u in head], [laws[u] for u in rest], degree, sizes)
         positions = {u: j for j, u in enumerate(head)}
         return cls(contributions, period, centre, variance, positions, spectra)
@@ -165,7 +188,8 @@ class Shared:
         whole = (views[..., 3] > 0).all(axis=1)
         start = np.where(whole, self.start(True), self.start(False))
         blur = self.blur(max(map(abs, self._starts)), gain)
-        return Outlook(gain, costly, gainful, start, blur)
+        near = (np.abs(start) <= FAR) & (np.abs(gain) <= FAR).all(axis=1)
+        return Outlook(gain, costly, gainful, start, blur, near)
 
     @cached_property
     def _binary_views(self) -> NDArray[np.float64]:
@@ -186,8 +210,8 @@ class Shared:
 
 
 def clamped(value: Fraction) -> float:
-    """Return a number of turns; beyond a million it is all the same."""
-    largest = Fraction(10**6)
+    """Return a number of turns, cut off beyond ``FAR``: what is further out must not be summed."""
+    largest = Fraction(2 * FAR)
     return float(max(min(value, largest), -largest))
 
 
@@ -199,8 +223,6 @@ def _head(
     positive: bool,
 ) -> list[int]:
     """Return the units that reasons are made of: those with the best promise in some ranking."""
-    if len(centre) <= _MOST_IN_HEAD:
-        return list(range(len(centre)))
     width = np.array([(v[-1] - v[0]) / period for v in contributions.values])
     cost = width - centre if positive else centre
     scale = cost.max() or 1.0
@@ -228,6 +250,7 @@ class Outlook(NamedTuple):
     gainful: NDArray[np.bool_]
     start: NDArray[np.float64]
     blur: NDArray[np.float64]
+    near: NDArray[np.bool_]  # (rows,): nothing is too far out
 
 
 class View(NamedTuple):

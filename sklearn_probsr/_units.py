@@ -55,6 +55,11 @@ class Unit:
         put(self, "columns", _columns(self.columns, self.name))
         if self.states is not None:
             put(self, "states", _states(self.states, len(self.columns), self.name))
+        labels: Any = self.labels
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise InvalidInputError(
+                f"unit {self.name!r} must have a sequence of labels, got {self.labels!r}."
+            )
         put(self, "labels", tuple(map(str, self.labels)))
         if self.labels and len(self.labels) != len(self.states or ()):
             raise InvalidInputError(
@@ -65,7 +70,7 @@ class Unit:
     @classmethod
     def binary(cls, name: str, column: int, labels: Sequence[str] = ()) -> Unit:
         """Return a column of zeros and ones; the labels are those of 0 and of 1."""
-        return cls(name, (column,), _BINARY, tuple(labels))
+        return cls(name, (column,), _BINARY, labels)  # type: ignore[arg-type]
 
     @classmethod
     def one_hot(
@@ -100,7 +105,8 @@ class Unit:
     @classmethod
     def real(cls, name: str, columns: int | Sequence[int]) -> Unit:
         """Return one column, or several that belong together, of any finite numbers."""
-        return cls(name, (columns,) if isinstance(columns, int) else tuple(columns))
+        single = np.ndim(columns) == 0 and not isinstance(columns, str)
+        return cls(name, (columns,) if single else columns)  # type: ignore[arg-type]
 
     @property
     def is_binary(self) -> bool:
@@ -212,9 +218,9 @@ def check_states(
     """Return rows as floats in which every unit is in a state that it can have."""
     rows = finite_floats(array, feature_names, name)
     for unit in units:
-        part = rows[:, unit.columns]
         if unit.states is None:
             continue
+        part = rows[:, unit.columns]
         states = np.array(unit.states)
         bad = np.ones(len(part), dtype=np.bool_)
         for state in states:
@@ -233,6 +239,10 @@ def _refuse(unit: Unit, values: NDArray[np.float64], where: str, name: str) -> N
             "or declare it as Unit.real."
         )
     hint = "Encode it as the model was trained, or give the unit one state more."
+    if np.count_nonzero(values == 1) > 1:
+        raise InvalidInputError(
+            f"{name} has more than one category in unit {unit.name!r}: ({shown}){where}. {hint}"
+        )
     if not values.any():
         hint = "If a category was dropped, declare it with Unit.one_hot(..., dropped=True)."
     raise InvalidInputError(

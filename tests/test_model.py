@@ -204,3 +204,19 @@ def test_missing_values_are_named():
         model.predict(pd.DataFrame([[1, pd.NA]]))
     with pytest.raises(InvalidInputError, match=r"^X must have rows of equal length\.$"):
         model.predict([[1], [1, 0]])
+
+
+def test_frames_with_other_columns_are_refused():
+    """A model with names takes no frame that lacks one; made-up names bind nobody."""
+    named = LinearModel([1.0, 2.0], 1.5, feature_names=["a", "b"])
+    message = "X must have the model's columns, it lacks 'a'. It has 'b', 'zzz'."
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        named.predict(pd.DataFrame({"b": [1], "zzz": [0]}))
+    assert LinearModel([1.0, 2.0], 1.5).predict(pd.DataFrame({"b": [1], "zzz": [1]})) == [1]
+
+
+def test_masked_values_are_refused():
+    """What is masked is unknown, and not the number underneath."""
+    message = "X has masked values. Fill them in, or drop their rows."
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        LinearModel([1.0, 2.0], 1.5).predict(np.ma.array([[0, 1]], mask=[[True, False]]))

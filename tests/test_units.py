@@ -216,6 +216,85 @@ def test_marginals_of_binary_features_are_the_fitted_product():
         assert one == guarantee(model, data[0], features, distribution=Product.fit(data))
 
 
+def real_model(weights: np.ndarray, threshold: float) -> LinearModel:
+    units = [Unit.real(f"r{i}", i) for i in range(len(weights))]
+    return LinearModel(weights, threshold, units=units)
+
+
+def test_contributions_far_beyond_the_data_are_counted():
+    """Two values of 1e9 among rows of size 1: one of them alone never keeps the class."""
+    law = Marginals.fit(np.random.default_rng(0).normal(size=(60, 30)))
+    model, x = real_model(np.ones(30), 1.8e9), np.zeros(30)
+    x[:2] = 1e9
+    assert guarantee(model, x, [0], distribution=law).exact == 0
+    reason = sufficient_reason(model, x, distribution=law)
+    assert (sorted(reason.features), reason.minimality) == ([0, 1], "minimum")
+    x[:3] = 1e9, -1.1e9, 0.2e9
+    assert guarantee(real_model(np.ones(30), -12.0), x, [0, 1], distribution=law).exact == 0
+
+
+@pytest.mark.parametrize("d", [40, 200])
+def test_what_never_varies_may_be_the_reason(d: int):
+    """Columns that are blank in the data and filled in the row cost for certain."""
+    rng = np.random.default_rng(d)
+    data = rng.random((300, d)) < rng.uniform(0.1, 0.9, d)
+    data[:, : d // 4] = False
+    weights = rng.standard_normal(d)
+    model, law = LinearModel(weights, float(weights @ data.mean(axis=0))), Marginals.fit(data)
+    rows = rng.random((8, d)) < 0.5
+    for row, reason in zip(rows, sufficient_reasons(model, rows, distribution=law), strict=True):
+        sign = 1 if reason.prediction == 1 else -1
+        order = np.argsort(-sign * weights * (row - data.mean(axis=0)), kind="stable")
+        sizes = range(d + 1)
+        first = next(
+            k for k in sizes if (guarantee(model, row, order[:k], distribution=law) >= 0.95).value
+        )
+        assert reason.size <= first
+
+
+def test_a_row_may_have_reasons_that_others_have_not():
+    """200 units, of which this row needs two that hardly vary in the data."""
+    data = np.random.default_rng(3).normal(size=(100, 200))
+    data[:, :2] *= 0.01
+    x = np.zeros(200)
+    x[:2] = 20
+    model, law = real_model(np.ones(200), 20.0), Marginals.fit(data)
+    reason = sufficient_reason(model, x, delta=0.9, distribution=law)
+    assert sorted(reason.features) == [0, 1]
+    forced = sufficient_reason(model, x, delta=0.9, distribution=law, include=[7])
+    assert sorted(forced.features) == [0, 1, 7]
+
+
+def test_certainty_over_independent_units_is_a_minimum():
+    """delta = 1 needs no probability: the largest costs are fixed until the rest fits."""
+    rng = np.random.default_rng(5)
+    data = rng.integers(-3, 4, (40, 7)).astype(float)
+    model, law = real_model(rng.integers(-4, 5, 7).astype(float), 1.0), Marginals.fit(data)
+    case = UnitCase(tuple(model.weights), 1.0, False, tuple((i,) for i in range(7)), tuple(data[0]))
+    laws = case.marginals(data.tolist(), [Fraction(1)] * 40)
+    reason = sufficient_reason(model, data[0], delta=1, distribution=law)
+    assert (reason.guarantee.exact, reason.minimality) == (1, "minimum")
+    least = minimum_size(7, lambda s: case.independent(s, laws), Fraction(1))
+    assert reason.size == least
+
+
+def test_a_product_is_in_the_order_of_the_columns():
+    """Units in another order than their columns do not mix the probabilities up."""
+    model = LinearModel([1.0, 10.0], 5.0, units=[("b", [1]), ("a", [0])])
+    data = [[1, 0], [1, 0], [1, 1], [0, 0]]
+    for law in (Product.fit(data), Marginals.fit(data), Background(data)):
+        assert guarantee(model, [1, 1], [], distribution=law).exact == Fraction(1, 4)
+
+
+def test_a_width_that_is_asked_for_is_kept():
+    """tol also means something over marginals."""
+    rng = np.random.default_rng(2)
+    model, law = LinearModel(rng.standard_normal(30), 0.2), Product(np.round(rng.random(30), 2))
+    x = rng.integers(0, 2, 30)
+    narrow = guarantee(model, x, [0, 1], distribution=law, tol=1e-9)
+    assert narrow.width <= 1e-9
+
+
 @pytest.fixture(scope="module")
 def tumours() -> tuple[LinearModel, np.ndarray]:
     """A logistic regression on raw breast cancer data, the scaling folded in."""
@@ -377,8 +456,8 @@ BAD_ROWS: list[tuple[list[Any], str]] = [
     ),
     (
         [1, 1, 1, 40.0],
-        "x has a category in unit 'job' that was never seen: (1, 1) is none of its 2 states. "
-        "Encode it as the model was trained, or give the unit one state more.",
+        "x has more than one category in unit 'job': (1, 1). Encode it as the model was trained, "
+        "or give the unit one state more.",
     ),
     (
         [1, 0, 1, np.nan],
@@ -413,8 +492,8 @@ def test_distributions_that_units_cannot_have():
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         sufficient_reason(MIXED, GOOD, distribution=Product([0.5] * 4))
     message = (
-        "The background has a category in unit 'job' that was never seen: (1, 1) in row 1 is none "
-        "of its 2 states. Encode it as the model was trained, or give the unit one state more."
+        "The background has more than one category in unit 'job': (1, 1) in row 1. Encode it as "
+        "the model was trained, or give the unit one state more."
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         sufficient_reason(MIXED, GOOD, distribution=Background([GOOD, [1, 1, 1, 3.0]]))

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from operator import mul
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +33,34 @@ _BITS = 62
 _UNIT = 2.0**-53
 _NEGLIGIBLE = 1e-13
 _DEGREES = (2**12, 2**15, 2**18)
+_LEAST_PATIENCE = 0.02
 # The most sums in one half of a meet in the middle, and cells in a dense lattice.
 _MOST_SUMS = 2**20
 _MOST_CELLS = 2**22
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Part:
     """A random cost: increasing values from 0 on, and the chance of each over a denominator."""
 
     values: tuple[int, ...]
     chances: tuple[int, ...]
+
+    @cached_property
+    def moment(self) -> int:
+        """The expected value, times the denominator."""
+        return sum(map(mul, self.values, self.chances))
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """The values but the first, as shares of the last."""
+        return np.array([v / self.values[-1] for v in self.values[1:]])
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The chances, each rounded once."""
+        whole = sum(self.chances)
+        return np.array([chance / whole for chance in self.chances])
 
 
 @dataclass(frozen=True)
@@ -71,8 +88,7 @@ class FiniteSum:
     @cached_property
     def mean(self) -> Fraction:
         """The expected sum."""
-        expected = sum(sum(map(mul, part.values, part.chances)) for part in self.parts)
-        return Fraction(expected, self.denominator)
+        return Fraction(sum(part.moment for part in self.parts), self.denominator)
 
     @cached_property
     def squares(self) -> int:
@@ -90,7 +106,9 @@ def enclose_finite(
 ) -> Enclosure:
     """Enclose the probability, cheapest engine first, until it is decided or narrow enough.
 
-    ``degree`` is that of Fourier bounds which were tried before; no lower one is.
+    ``degree`` is that of Fourier bounds which were tried before: no lower one is, and where those
+    left a level undecided only quick engines are asked once more. Otherwise the lowest degree is
+    always tried.
     """
     best = closed_form(question)
     if best.exact is not None or (delta is not None and (best >= delta).decided):
@@ -100,13 +118,18 @@ def enclose_finite(
     # Characteristic functions of many parts are negligible after a few dozen.
     node = 1e-8 * min(question.atoms, 40 * question.atoms / len(question.parts))
     engines: list[Engine] = [
-        (k * node + 1e-4, partial(fourier, question, low, high, width, k))
+        (
+            min(k * node, _LEAST_PATIENCE) if k == _DEGREES[0] else k * node + 1e-4,
+            partial(fourier, question, low, high, width, k),
+        )
         for k in _DEGREES
         if k > degree
     ]
     engines.append((_exact_cost(question), partial(convolution, question)))
     engines.append((_counted_cost(question), partial(counted, question)))
     engines.append((_lattice_cost(question), partial(lattice, question)))
+    if degree and delta is not None:
+        engines = [engine for engine in engines if engine[0] <= _LEAST_PATIENCE]
     return cascade(best, engines, delta, tol)
 
 
@@ -147,10 +170,6 @@ def convolution(question: FiniteSum) -> Enclosure:
     return Enclosure.of(Fraction(kept, question.denominator ** len(question.parts)))
 
 
-def _probabilities(question: FiniteSum, part: Part) -> NDArray[np.float64]:
-    return np.array([chance / question.denominator for chance in part.chances])
-
-
 def _lattice_cost(question: FiniteSum) -> float:
     cells = question.capacity + 1
     if cells > _MOST_CELLS:
@@ -165,7 +184,7 @@ def lattice(question: FiniteSum) -> Enclosure:
     masses[0] = 1.0
     for part in question.parts:
         grown = np.zeros(cells)
-        for v, p in zip(part.values, _probabilities(question, part), strict=True):
+        for v, p in zip(part.values, part.probabilities, strict=True):
             if v < cells:
                 grown[v:] += p * masses[: cells - v]
         masses = grown
@@ -204,9 +223,7 @@ def counted(question: FiniteSum) -> Enclosure:
     n = len(question.parts)
     shift = max(question.total.bit_length() - _BITS, 0)
     capacity = min(question.capacity, question.total) >> shift
-    (left, left_mass), (right, right_mass) = (
-        _sums(question, half, shift) for half in _halves(question)
-    )
+    (left, left_mass), (right, right_mass) = (_sums(half, shift) for half in _halves(question))
     below = np.concatenate([[0.0], np.cumsum(right_mass)])
     bounds = []
     for limit in (capacity - n if shift else capacity, capacity):
@@ -217,15 +234,13 @@ def counted(question: FiniteSum) -> Enclosure:
     return Enclosure.proved(bounds[0] * (1 - slack), min(bounds[1] * (1 + slack), 1.0))
 
 
-def _sums(
-    question: FiniteSum, parts: list[Part], shift: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _sums(parts: list[Part], shift: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return all sums of some parts in increasing order, and the probability of each."""
     sums, masses = np.zeros(1, dtype=np.int64), np.ones(1)
     for part in parts:
         values = np.array([v >> shift for v in part.values], dtype=np.int64)
         sums = np.add.outer(sums, values).ravel()
-        masses = np.multiply.outer(masses, _probabilities(question, part)).ravel()
+        masses = np.multiply.outer(masses, part.probabilities).ravel()
     order = np.argsort(sums, kind="stable")
     return sums[order], masses[order]
 
@@ -249,10 +264,9 @@ def fourier(
         return Enclosure.proved(0.0, tail)
     # A part's first value is 0: only the others turn.
     starts = np.cumsum([0, *(len(part.values) - 1 for part in question.parts)])
-    turns = np.array([v / period for part in question.parts for v in part.values[1:]])
-    chances = np.array(
-        [chance / question.denominator for part in question.parts for chance in part.chances[1:]]
-    )
+    # Two roundings each, which the error of a turn covers.
+    turns = np.concatenate([part.shares * (part.values[-1] / period) for part in question.parts])
+    chances = np.concatenate([part.probabilities[1:] for part in question.parts])
     alpha, beta = float(left / period), float(cut / period)
     blur = 2 * _UNIT * (abs(alpha) + abs(beta))
     length = float((cut - left) / period)

@@ -173,7 +173,7 @@ def branch_and_bound(
 def kept_along(
     rows: Rows, order: NDArray[np.intp], doubt: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the weight kept with the first 0, 1, 2, ... of an order fixed, and what is in doubt."""
+    """Return the weight kept with the first 0, 1, 2, ... of an order fixed, and the doubtful."""
     margins = rows.margins.copy()
     kept = np.zeros(len(order) + 1, dtype=np.int64)
     unsure = np.zeros(len(order) + 1, dtype=np.bool_)

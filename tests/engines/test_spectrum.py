@@ -32,8 +32,9 @@ def test_bounds_agree_with_those_of_the_set_alone(kind: str, d: int):
     model, law = LinearModel(weights, float(weights @ chances)), Product(chances)
     for _ in range(8):
         costs = costs_of(model, rng.random(d) < chances, law)
-        assert costs._shared is not None
-        fixed = frozenset(i for i in costs._shared.positions if rng.random() < 0.15)
+        spectra = costs._spectra(False)
+        assert spectra is not None
+        fixed = frozenset(i for i in spectra.positions if rng.random() < 0.15)
         shared = costs._by_spectrum(fixed)
         alone = enclose_finite(costs.question(fixed), None, 1e-4)
         assert shared is not None
@@ -47,8 +48,9 @@ def test_a_head_of_500_features_is_narrow():
     weights = rng.standard_normal(500)
     model = LinearModel(weights, float(weights @ chances))
     costs = costs_of(model, rng.random(500) < chances, Product(chances))
-    assert costs._shared is not None
-    found = costs._by_spectrum(frozenset(list(costs._shared.positions)[:10]))
+    spectra = costs._spectra(False)
+    assert spectra is not None
+    found = costs._by_spectrum(frozenset(list(spectra.positions)[:10]))
     assert found is not None
     assert found.width < 5e-4
     assert costs._by_spectrum(frozenset(range(500))) is None
