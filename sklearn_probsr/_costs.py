@@ -17,12 +17,14 @@ from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._shared import FAR, LAMBDAS, Shared, View, clamped, shared_of
 from sklearn_probsr.engines._finite import FiniteSum, Part, enclose_finite
-from sklearn_probsr.engines._spectrum import Spectrum, set_bounds
+from sklearn_probsr.engines._spectrum import set_bounds
 
-__all__ = ["TOL", "Costs"]
+__all__ = ["TOL", "WIDE", "Costs"]
 
 # Width to which the guarantee of an answer is computed.
 TOL = 1e-4
+# Beyond this, the answers of a batch are looked at again.
+WIDE = 1e-3
 # The degree of spectra: lower ones need not be tried again for a set.
 _TRIED = 2**13
 
@@ -107,7 +109,7 @@ class Costs:
         return self._known[key]
 
     def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
-        rough = self._by_spectrum(fixed)
+        rough = self._by_spectrum(fixed, delta, tol)
         if rough is not None:
             enough = (rough >= delta).decided if delta is not None else rough.width <= tol
             if enough:
@@ -121,28 +123,35 @@ class Costs:
         question = self.question(fixed)
         return question.capacity >= question.total
 
-    def _by_spectrum(self, fixed: frozenset[int]) -> Enclosure | None:
+    def _by_spectrum(
+        self, fixed: frozenset[int], delta: Fraction | None = None, tol: float = TOL
+    ) -> Enclosure | None:
         """Bound a guarantee by the first spectra that know all of its units."""
         for whole in (False, True):
             shared = self._spectra(whole)
             if shared is not None and shared.positions.keys() >= fixed:
-                spectrum = next((s for s in shared.spectra if s.most >= len(fixed)), None)
-                return None if spectrum is None else self._bound(fixed, shared, spectrum)
+                return self._bound(fixed, shared, delta, tol)
         return None
 
-    def _bound(self, fixed: frozenset[int], shared: Shared, spectrum: Spectrum) -> Enclosure | None:
-        mask = np.zeros(len(shared.positions), dtype=np.bool_)
-        mask[[shared.positions[u] for u in fixed]] = True
+    def _bound(
+        self, fixed: frozenset[int], shared: Shared, delta: Fraction | None, tol: float
+    ) -> Enclosure | None:
+        free = np.array([j for u, j in shared.positions.items() if u not in fixed], dtype=np.int64)
         views = [self._view(u, shared) for u in fixed]
         gains = np.array([view.gain for view in views])
         start = shared.start(all(view.whole for view in views))
         if abs(start) > FAR or np.any(np.abs(gains) > FAR):
             return None
         blur = float(shared.blur(start, gains))
-        lower, upper = set_bounds(spectrum, mask, start - math.fsum(gains), blur)
-        if self.positive:
-            lower, upper = 1 - upper, 1 - lower
-        return Enclosure.proved(lower, upper)
+        best = Enclosure(0.0, 1.0)
+        for spectrum in shared.spectra:
+            lower, upper = set_bounds(spectrum, free, start - math.fsum(gains), blur)
+            if self.positive:
+                lower, upper = 1 - upper, 1 - lower
+            best = best.intersect(Enclosure.proved(lower, upper))
+            if (best >= delta).decided if delta is not None else best.width <= tol:
+                break
+        return best
 
     def _spectra(self, whole: bool) -> Shared | None:
         if whole not in self._shared:

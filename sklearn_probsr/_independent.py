@@ -18,7 +18,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._costs import Costs
+from sklearn_probsr._costs import WIDE, Costs
 from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
@@ -26,7 +26,7 @@ from sklearn_probsr._local import LocalSearch
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._search import Found, Task
 from sklearn_probsr._shared import LAMBDAS, Shared, contributions_of, shared_of
-from sklearn_probsr.engines._stroll import MOST_MIXED, Sets, Walkers, stroll
+from sklearn_probsr.engines._stroll import MOST_MIXED, Sets, Walkers, measure, stroll
 
 __all__ = ["independent_curve", "independent_guarantee", "search_independent"]
 
@@ -155,6 +155,12 @@ def _search_together(
             np.zeros(m, dtype=np.bool_),
         )  # fmt: skip
         stroll(spectrum, taken, low, high, sets)
+        done = np.zeros(m, dtype=np.bool_)
+        last = spectrum is shared.spectra[-1]
+        if not last and np.any(sets.upper - sets.lower > WIDE):
+            sharp = measure(shared.spectra[-1], taken, sets.mask)
+            np.maximum(sets.lower, sharp[:, 0], out=sets.lower, where=sets.size >= 0)
+            np.minimum(sets.upper, sharp[:, 1], out=sets.upper, where=sets.size >= 0)
         for j in np.flatnonzero(sets.size >= 0):
             i = left[j]
             chosen = units[sets.mask[j]].tolist()
@@ -162,15 +168,19 @@ def _search_together(
                 continue  # one of the features with the largest mean cost was not looked at
             alone = task.most is not None and len(chosen) > task.most
             few = math.comb(int(costly[i].sum()), max(len(chosen) - 1, 0)) <= _MOST_BESIDE_SPECTRA
+            if not last and not sets.needed[j]:
+                continue  # a higher degree may tell
             if alone or (few and len(chosen) > 1) or not sets.needed[j]:
                 starts[int(at[i])] = set(chosen)
+                done[j] = True
                 continue
             word = "minimum" if len(chosen) <= 1 else "subset-minimal"
             if np.count_nonzero(gainful[i, chosen]) > MOST_MIXED:
                 word = "locally-minimal"
             enclosure = Enclosure.proved(float(sets.lower[j]), float(sets.upper[j]))
             found.write(int(at[i]), [*task.include, *chosen], enclosure, word)
-        left = left[sets.size < 0]
+            done[j] = True
+        left = left[~done]
         if not len(left):
             break
     return starts

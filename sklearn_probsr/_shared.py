@@ -87,7 +87,7 @@ class Shared:
     positions : dict
         Where each unit of the head is.
     spectra : list of Spectrum
-        For more and more fixed units.
+        Of higher and higher degree.
     """
 
     contributions: Contributions
@@ -117,19 +117,20 @@ class Shared:
         centre = np.array([float(turns @ chances) for turns, chances in raw])
         laws = [Law(t - c, p) for (t, p), c in zip(raw, centre, strict=True)]
         variance = np.array([float(law.turns**2 @ law.chances) for law in laws])
-        head = list(range(len(values)))
+        # Those that vary most first: their factors soon make a product negligible.
+        head = [*contributions.by_range, *(u for u, w in enumerate(widths) if not w)]
         if positive is not None:
             head = _head(contributions, centre, variance, period, positive)
         inside = set(head)
         rest = [u for u in contributions.by_range if u not in inside]
-        degree = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
+        largest = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
+        degrees = [min(2**12, largest), largest]
         if rest:
             crowded = sum(map(len, values)) > _FEW_VALUES * len(values)
-            degree = 2**15 if crowded else 2**17
-        # All nodes are live where nearly all units may be fixed: too many, if units are many.
-        quarters = (1, 2, 3, 4) if len(head) <= _MOST_IN_HEAD or rest else (1, 2, 3)
-        sizes = sorted({math.ceil(len(head) * quarter / 4) for quarter in quarters})
-        spectra = build_spectra([laws[u] for u in head], [laws[u] for u in rest], degree, sizes)
+            degrees = [2**15 if crowded else 2**17]
+        spectra = build_spectra(
+            [laws[u] for u in head], [laws[u] for u in rest], sorted(set(degrees))
+        )
         positions = {u: j for j, u in enumerate(head)}
         return cls(contributions, period, centre, variance, positions, spectra)
 

@@ -3,9 +3,9 @@
 The sum ``Y`` of the random contributions does not depend on the row, except for what is fixed.
 Every unit's factor ``E[exp(2 pi i k (C_u - E C_u) / P)]`` is tabulated at the nodes k, and a set
 costs one product of the factors of its free units. Units that no small reason holds (the *rest*)
-are multiplied once and for all. If at most ``kappa`` units are ever fixed, the product at a node is
-at most that of all but the ``kappa`` smallest factors: nodes where that is negligible are dropped
-for good, and for smooth sums few are left.
+are multiplied once and for all, and nodes where their product is negligible are dropped for good.
+Whatever is multiplied next, a product only shrinks: a node where it has become negligible can be
+left out of all that follows.
 
 Factors are centred, so that the window is ``[-1/2, 1/2]`` for every set, and only the cut turns.
 """
@@ -26,12 +26,13 @@ from sklearn_probsr.engines._fourier import (
 )
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Law", "Spectrum", "bounds_at", "build_spectra", "multiply", "set_bounds"]
+__all__ = ["Law", "Spectrum", "bounds_at", "build_spectra", "multiply", "set_bounds", "shrink"]
 
 _NEGLIGIBLE = 1e-13
 _UNIT = 2.0**-53
-# What the nodes that are dropped may add to the width of a bound.
-_MOST_DROPPED = 1e-7
+# A node is left out when it can move a bound by no more than this, over the square of the degree:
+# all of them together are then a tenth of what a bound of that degree is wide anyway.
+_DROPPED = 0.1
 # Laws with more atoms than this are tabulated by a product of matrices.
 _FEW_ATOMS = 12
 _BLOCK = 256
@@ -45,9 +46,8 @@ class Law(NamedTuple):
 
 
 class Spectrum(NamedTuple):
-    """The tables for sets of at most ``most`` units."""
+    """The tables of one degree."""
 
-    most: int
     degree: int
     error: float
     slope: float
@@ -59,55 +59,40 @@ class Spectrum(NamedTuple):
     factors: NDArray[np.float64]  # (units, nodes, 2)
 
 
-def build_spectra(
-    head: list[Law], rest: list[Law], degree: int, sizes: list[int]
-) -> list[Spectrum]:
-    """Tabulate the factors of the head; one spectrum for each number of fixed units."""
-    node = np.arange(1.0, degree + 1)
-    vaaler, fejer = coefficient_table(node, degree)
+def build_spectra(head: list[Law], rest: list[Law], degrees: list[int]) -> list[Spectrum]:
+    """Tabulate the factors of the head at the nodes of each degree, the largest of them last."""
+    degree = degrees[-1]
     products = _products(*_flat(rest), degree) if rest else np.tile([1.0, 0.0], (degree, 1))
-    weight = 2 * (vaaler + fejer)
-    live = np.flatnonzero(weight * np.hypot(*products.T) > _NEGLIGIBLE * _NEGLIGIBLE)
+    bound = np.hypot(*products.T)
+    live = np.flatnonzero(bound > 0)
+    if rest:
+        vaaler, fejer = coefficient_table((live + 1).astype(np.float64), degree)
+        live = live[2 * (vaaler + fejer) * bound[live] > _DROPPED / degree**2]
     factors = np.stack([_factors(law, live, degree) for law in head])
-    moduli = np.hypot(factors[..., 0], factors[..., 1])
-    # Rounding may take a modulus below its true value by no more than its own error.
-    moduli = np.sort(np.minimum(moduli + _factor_error(head), 1.0).T, axis=1)
-    bound = np.hypot(*products[live].T)
     atoms = sum(len(law.turns) for law in head + rest)
     reach = sum(2 * float(np.abs(law.turns).max()) for law in head + rest)
-    log = 0.8 * math.log(degree + 1.0) + 5.0
-    rounding = log * (
-        len(head + rest) * 2 * TRIG_ERROR + 4 * atoms * _UNIT + _NEGLIGIBLE
-    ) + degree * _UNIT * (40 * (reach + 1) + 8 * log)
     spectra = []
-    for most in sizes:
-        reached = bound * np.prod(moduli[:, min(most, len(head)) :], axis=1)
-        share = weight[live] * reached
-        order = np.argsort(share, kind="stable")
-        dropped = order[: np.searchsorted(np.cumsum(share[order]), _MOST_DROPPED, side="right")]
-        kept = np.setdiff1d(np.arange(len(live)), dropped)
-        k = node[live[kept]]
-        a, b = vaaler[live[kept]], fejer[live[kept]]
+    for k in degrees:
+        some = live[live < k]
+        node = (some + 1).astype(np.float64)
+        a, b = coefficient_table(node, k)
+        log = 0.8 * math.log(k + 1.0) + 5.0
+        factor_error = len(head + rest) * 2 * TRIG_ERROR + 4 * atoms * _UNIT + _NEGLIGIBLE
+        error = log * factor_error + k * _UNIT * (40 * (reach + 1) + 8 * log)
         spectra.append(
             Spectrum(
-                most,
-                degree,
-                float(share[dropped].sum()) * (1 + 1e-9) + TAIL + rounding,
-                2 + float(np.sum(4 * math.pi * k * (a + b) * reached[kept])),
                 k,
-                np.where(k % 2 == 0, 1.0, -1.0),
+                error + TAIL + 2 * _DROPPED / k,
+                2 + float(np.sum(4 * math.pi * node * (a + b) * bound[some])),
+                node,
+                np.where(node % 2 == 0, 1.0, -1.0),
                 a,
                 b,
-                np.ascontiguousarray(products[live[kept]]),
-                np.ascontiguousarray(factors[:, kept]),
+                np.ascontiguousarray(products[some]),
+                np.ascontiguousarray(factors[:, : len(some)]),
             )
         )
     return spectra
-
-
-def _factor_error(laws: list[Law]) -> float:
-    most = max(len(law.turns) for law in laws)
-    return 2 * TRIG_ERROR + 4 * most * _UNIT + 1e-12
 
 
 def _flat(
@@ -182,8 +167,60 @@ def _products(
 
 
 @inner
+def multiply(
+    product: NDArray[np.float64], factor: NDArray[np.float64], live: NDArray[np.int64]
+) -> None:
+    """Multiply complex numbers in place, by a unit's factor at the live nodes."""
+    for i in range(len(live)):
+        re = product[i, 0]
+        im = product[i, 1]
+        x = factor[live[i], 0]
+        y = factor[live[i], 1]
+        product[i, 0] = re * x - im * y
+        product[i, 1] = re * y + im * x
+
+
+@inner
+def shrink(
+    spectrum: Spectrum,
+    product: NDArray[np.float64],
+    live: NDArray[np.int64],
+    units: NDArray[np.int64],
+) -> int:
+    """Multiply by the factors of some units, leaving out nodes on the way; return how many stay.
+
+    A node leaves when it could no longer move a bound by much.
+    """
+    least = (_DROPPED / (spectrum.degree * spectrum.degree)) ** 2
+    kept = len(live)
+    for a in range(len(units)):
+        factor = spectrum.factors[units[a]]
+        n = 0
+        for i in range(kept):
+            node = live[i]
+            re = product[i, 0]
+            im = product[i, 1]
+            x = factor[node, 0]
+            y = factor[node, 1]
+            new_re = re * x - im * y
+            new_im = re * y + im * x
+            weight = 2.0 * (spectrum.vaaler[node] + spectrum.fejer[node])
+            if weight * weight * (new_re * new_re + new_im * new_im) > least:
+                product[n, 0] = new_re
+                product[n, 1] = new_im
+                live[n] = node
+                n += 1
+        kept = n
+    return kept
+
+
+@inner
 def bounds_at(
-    spectrum: Spectrum, product: NDArray[np.float64], beta: float, blur: float
+    spectrum: Spectrum,
+    product: NDArray[np.float64],
+    live: NDArray[np.int64],
+    beta: float,
+    blur: float,
 ) -> tuple[float, float]:
     """Bound ``Pr[Y <= beta]`` of a centred sum from its characteristic function."""
     if beta >= 0.5:
@@ -192,34 +229,22 @@ def bounds_at(
         return 0.0, spectrum.error
     middle = beta + 0.5
     radius = 1.0 / (spectrum.degree + 1.0) + spectrum.error + spectrum.slope * blur
-    for i in range(len(spectrum.node)):
+    for i in range(len(live)):
+        j = live[i]
         re = product[i, 0]
         im = product[i, 1]
-        sine, cosine = sin_cos_turns(spectrum.node[i] * beta)
-        middle += spectrum.vaaler[i] * (spectrum.sign[i] * im - (im * cosine - re * sine))
-        radius += spectrum.fejer[i] * (spectrum.sign[i] * re + (re * cosine + im * sine))
+        sine, cosine = sin_cos_turns(spectrum.node[j] * beta)
+        middle += spectrum.vaaler[j] * (spectrum.sign[j] * im - (im * cosine - re * sine))
+        radius += spectrum.fejer[j] * (spectrum.sign[j] * re + (re * cosine + im * sine))
     return max(middle - radius, 0.0), min(middle + radius, 1.0)
-
-
-@inner
-def multiply(product: NDArray[np.float64], factor: NDArray[np.float64]) -> None:
-    """Multiply complex numbers in place."""
-    for i in range(len(product)):
-        re = product[i, 0]
-        im = product[i, 1]
-        x = factor[i, 0]
-        y = factor[i, 1]
-        product[i, 0] = re * x - im * y
-        product[i, 1] = re * y + im * x
 
 
 @kernel
 def set_bounds(
-    spectrum: Spectrum, fixed: NDArray[np.bool_], beta: float, blur: float
+    spectrum: Spectrum, free: NDArray[np.int64], beta: float, blur: float
 ) -> tuple[float, float]:
-    """Bound ``Pr[Y <= beta]`` with some units of the head fixed."""
+    """Bound ``Pr[Y <= beta]`` when some units of the head, and the rest, are free."""
     product = spectrum.rest.copy()
-    for j in range(len(fixed)):
-        if not fixed[j]:
-            multiply(product, spectrum.factors[j])
-    return bounds_at(spectrum, product, beta, blur)
+    live = np.arange(len(product))
+    kept = shrink(spectrum, product, live, free)
+    return bounds_at(spectrum, product[:kept], live[:kept], beta, blur)

@@ -53,7 +53,6 @@ def test_a_head_of_500_features_is_narrow():
     found = costs._by_spectrum(frozenset(list(spectra.positions)[:10]))
     assert found is not None
     assert found.width < 5e-4
-    assert costs._by_spectrum(frozenset(range(500))) is None
 
 
 @pytest.mark.parametrize("size", [1, 5, 12, 20, 28])
