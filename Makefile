@@ -12,7 +12,7 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lint format types ci clean
+.PHONY: help setup demo test bench pictures lint format types ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ test: $(VENV)/.test ## Run the tests and doctests, with coverage
 
 bench: $(VENV)/.test ## Run the benchmarks
 	@$(BIN)/python -m tests.benchmarks
+
+pictures: $(VENV)/.test ## Draw the pictures of the documentation again
+	@$(BIN)/python docs/draw.py >/dev/null
 
 lint: $(VENV)/.lint ## Check rules and format with Ruff
 	@$(BIN)/ruff check

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         sufficient_reason,
         sufficient_reasons,
     )
+    from sklearn_probsr._compare import compare
+    from sklearn_probsr._comparison import Comparison
     from sklearn_probsr._curve import GuaranteeCurve
     from sklearn_probsr._distributions import Background, Marginals, Product, Uniform
     from sklearn_probsr._enclosure import Enclosure, Verdict
@@ -39,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Adapted",
     "Background",
+    "Comparison",
     "Enclosure",
     "GuaranteeCurve",
     "InvalidInputError",
@@ -57,6 +60,7 @@ __all__ = [
     "UnreachableError",
     "Verdict",
     "adapt",
+    "compare",
     "guarantee",
     "guarantee_curve",
     "guarantee_scorer",
@@ -72,6 +76,8 @@ __all__ = [
 # package stays light.
 _HOMES = {
     "_api": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
+    "_compare": ("compare",),
+    "_comparison": ("Comparison",),
     "_curve": ("GuaranteeCurve",),
     "_distributions": ("Background", "Marginals", "Product", "Uniform"),
     "_enclosure": ("Enclosure", "Verdict"),

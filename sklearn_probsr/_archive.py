@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
+import uuid
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
@@ -14,15 +15,26 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._distributions import Background, Marginals, Product, Uniform, rows_for
+from sklearn_probsr._distributions import (
+    Background,
+    Distribution,
+    Marginals,
+    Product,
+    Uniform,
+    rows_for,
+)
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._reason import SufficientReasons
 from sklearn_probsr._units import Unit
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["atomically", "read_reasons", "write_reasons"]
+__all__ = ["atomically", "read_reasons", "reading", "write_reasons"]
 
 _FORMAT = "sklearn-probsr reasons 1"
+# What reading a file that is something else, or cut short, may end in.
+_BROKEN = (
+    ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _COLUMNS = ("rows", "mask", "lower", "upper", "minimality", "epsilon", "samples")
 
 
@@ -41,7 +53,7 @@ def write_reasons(
             "threshold": model.threshold,
             "strict": model.strict,
             "feature_names": model.feature_names,
-            "classes": [_label(label) for label in model.classes],
+            "classes": [plain_label(label) for label in model.classes],
             "units": None if model.units is None else [_unit(unit) for unit in model.units],
         },
         "law": {
@@ -63,46 +75,59 @@ def write_reasons(
 
 def read_reasons(path: Path) -> tuple[SufficientReasons, dict[str, NDArray[Any]], dict[str, Any]]:
     """Read what `write_reasons` wrote."""
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        held = {name: archive[name] for name in archive.files}
+    meta = json.loads(held["meta"].tobytes())
+    if meta["format"] != _FORMAT:
+        raise KeyError(meta["format"])
+    return _reasons(held, meta), _under("more/", held), dict(meta["texts"])
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say of a file that turns out to be something else, or cut short, that it is."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            held = {name: archive[name] for name in archive.files}
-        meta = json.loads(held["meta"].tobytes())
-        if meta["format"] != _FORMAT:
-            raise KeyError(meta["format"])
-    except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        yield
+    except _BROKEN as error:
         raise InvalidInputError(
             f"{path} is not a file that ReasonExplanation.save wrote with this version."
         ) from error
+
+
+def _under(prefix: str, held: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {name[len(prefix) :]: held[name] for name in held if name.startswith(prefix)}
+
+
+def _reasons(held: dict[str, NDArray[Any]], meta: dict[str, Any]) -> SufficientReasons:
     units = meta["model"].pop("units")
     model = LinearModel(
         held["model/weights"],
         units=None if units is None else [Unit(**unit) for unit in units],
         **meta["model"],
     )
-    kind, p = meta["law"]["kind"], meta["law"]["p"]
-    law: Any = Uniform()
-    if kind == "Product":
-        law = Product(tuple(Fraction(value) for value in p))
-    elif kind != "Uniform":
-        law = {"Background": Background, "Marginals": Marginals}[kind](
-            held["law/rows"], held["law/weights"]
-        )
     told = meta["reasons"]
     exact = {int(i): Fraction(value) for i, value in told.pop("exact").items()}
     forced = tuple(told.pop("forced"))
-    reasons = SufficientReasons(
-        model=model,
-        distribution=law,
-        exact=exact,
-        forced=forced,
-        **told,
-        **{name: held[f"reasons/{name}"] for name in _COLUMNS},
+    columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in _COLUMNS}
+    law = _law(held, meta["law"])
+    return SufficientReasons(
+        model=model, distribution=law, exact=exact, forced=forced, **told, **columns
     )
-    more = {name[5:]: array for name, array in held.items() if name.startswith("more/")}
-    return reasons, more, meta["texts"]
 
 
-def _label(label: Any) -> Any:
+def _law(held: dict[str, NDArray[Any]], law: dict[str, Any]) -> Distribution:
+    if law["kind"] == "Uniform":
+        return Uniform()
+    if law["kind"] == "Product":
+        return Product(tuple(Fraction(p) for p in law["p"]))
+    if law["kind"] == "Background":
+        return Background(held["law/rows"], held["law/weights"])
+    if law["kind"] == "Marginals":
+        return Marginals(held["law/rows"], held["law/weights"])
+    raise KeyError(law["kind"])
+
+
+def plain_label(label: Any) -> Any:
     value = label.item() if isinstance(label, np.generic) else label
     if not isinstance(value, str | int | float | bool):
         raise InvalidInputError(
@@ -122,11 +147,10 @@ def _unit(unit: Unit) -> dict[str, Any]:
 
 def atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     """Write a file beside its place and move it there, so that no half of it is ever seen."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with beside.open("xb") as file:
             write(file)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import shap
 from numpy.typing import NDArray
-from shap._serializable import Deserializer, Serializer
+from shap._serializable import Deserializer, Serializable, Serializer
 
 from sklearn_probsr._batches import Question, check_seed
 from sklearn_probsr._distributions import Distribution, check_distribution, column_means
@@ -123,16 +124,16 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.method = method
         self.epsilon = epsilon
         self.gamma = gamma
-        self.include = tuple(include)
-        self.exclude = tuple(exclude)
+        self.include = _kept(include)
+        self.exclude = _kept(exclude)
         self.max_size = max_size
         self.n_jobs = n_jobs
         self.seed = check_seed(seed)
         self.feature_names = None if feature_names is None else list(feature_names)
         self.output_names = output_names
-        self._subject = subject_of(model, background_data(masker), target, versus, feature_names)
-        self.linear_model = self._subject.model
-        law = distribution_of(masker, self._subject.transform)
+        subject = subject_of(model, background_data(masker), target, versus, feature_names)
+        self._subject, self.linear_model = subject, subject.model
+        law = distribution_of(masker, lambda X: subject.transform(subject.frame(X)))
         self.distribution: Distribution = check_distribution(law, self.linear_model)
         self._means = column_means(self.linear_model, self.distribution)
         with np.errstate(over="ignore"):
@@ -145,13 +146,15 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             {name: getattr(self, name) for name in _OPTIONS},
             self.seed,
         )
-        self._question.search(self._subject.nothing)  # checks the options
+        self._question.search(subject.nothing)  # checks the options
 
     @staticmethod
     def supports_model_with_masker(model: Any, masker: Any) -> bool:
         """Tell whether a model and a masker can be explained."""
         try:
-            subject_of(model, background_data(masker), None, None, None)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                SufficientReasonExplainer(model, masker)
         except InvalidInputError:
             return False
         return True
@@ -272,7 +275,23 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             )
         with Deserializer(in_file, _BLOCK, min_version=0, max_version=0) as s:
             return {
-                "model": s.load("model", model_loader),
-                "masker": s.load("masker", masker_loader),
+                "model": s.load("model", _asked(model_loader)),
+                "masker": s.load("masker", _asked(masker_loader)),
                 **s.load("settings"),
             }
+
+
+def _asked(loader: Any) -> Any:
+    """Return a loader that a caller chose; `shap.Explainer.load` brings some that it may not have.
+
+    They read shap's own models and maskers, which are recognised without them.
+    """
+    owner = getattr(loader, "__self__", None)
+    return None if isinstance(owner, type) and issubclass(owner, Serializable) else loader
+
+
+def _kept(features: Any) -> Any:
+    """Return features that can be gone through again; what is no collection is refused later."""
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        return features
+    return tuple(features)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import copy
+import operator
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import shap
-from numpy.typing import NDArray
-from slicer import Obj, Slicer
 
-from sklearn_probsr._api import guarantee
-from sklearn_probsr._archive import read_reasons, write_reasons
-from sklearn_probsr._reason import SufficientReason, SufficientReasons
+from sklearn_probsr._archive import read_reasons, reading, write_reasons
+from sklearn_probsr._reason import SufficientReason
+from sklearn_probsr._sliced import SlicedExplanation
+from sklearn_probsr._views import gains, table, told
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["ReasonExplanation"]
 
 
-class ReasonExplanation(shap.Explanation):
+class ReasonExplanation(SlicedExplanation):
     """Sufficient reasons as a `shap.Explanation`.
 
     ``values`` are what each feature of a reason adds to the decision function over what it adds
@@ -45,6 +42,8 @@ class ReasonExplanation(shap.Explanation):
     feature_names : sequence of str
     output_names : str
         What the values add up to.
+    in_probability : bool, default=False
+        Whether values are gains in probability; see `as_guarantee`.
 
     Attributes
     ----------
@@ -69,122 +68,35 @@ class ReasonExplanation(shap.Explanation):
     `shap.Explanation`.
     """
 
-    def __init__(
-        self,
-        reasons: SufficientReasons,
-        values: NDArray[np.float64],
-        base_values: NDArray[np.float64],
-        data: NDArray[np.float64],
-        display_data: NDArray[Any] | None,
-        feature_names: Sequence[str],
-        output_names: str,
-    ) -> None:
-        super().__init__(
-            values,
-            base_values=base_values,
-            data=data,
-            display_data=display_data,
-            feature_names=list(feature_names),
-            output_names=output_names,
-        )
-        if not len(values):  # shap makes no room for the base values of no rows
-            self._s.base_values = Obj(base_values, [0])
-        self._reasons = reasons
-        # Sliced along with the values; what a row has beside its values is looked up by instance.
-        self._s.reason_mask = Obj(reasons.mask, [0, 1])
-        self._s.instance = Obj(np.arange(len(reasons)), [0])
-
-    # --- fields ------------------------------------------------------------------------------
-
-    @property
-    def reason_mask(self) -> Any:
-        """Which features are in each reason."""
-        return self._s.reason_mask
-
-    @property
-    def reason_size(self) -> Any:
-        """How many features each reason has."""
-        return self._reasons.size[self._s.instance]
-
-    @property
-    def guarantee_lower(self) -> Any:
-        """The probability that is surely reached."""
-        return self._reasons.lower[self._s.instance]
-
-    @property
-    def guarantee_upper(self) -> Any:
-        """The probability that is surely not passed."""
-        return self._reasons.upper[self._s.instance]
-
-    @property
-    def minimality(self) -> Any:
-        """What was proved of each reason."""
-        return self._reasons.minimality[self._s.instance]
-
-    @property
-    def prediction(self) -> Any:
-        """The class of each row."""
-        return self._reasons.prediction[self._s.instance]
-
-    @property
-    def reasons(self) -> SufficientReasons:
-        """The reasons of these rows, with their model and distribution."""
-        return self._reasons[np.atleast_1d(self._s.instance)]
-
-    @property
-    def delta(self) -> float:
-        """The probability that was asked for."""
-        return self._reasons.delta
-
-    @property
-    def distribution(self) -> Any:
-        """What the guarantees speak of."""
-        return self._reasons.distribution
-
-    # --- what shap does to an Explanation ----------------------------------------------------
-
-    def __copy__(self) -> ReasonExplanation:
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.op_history = copy.copy(self.op_history)
-        tracked = dict(self._s._iter_tracked(include_aliases=True))
-        fields = {name: Obj(None) if item.o is None else item for name, item in tracked.items()}
-        twin._s = Slicer.from_slicer(**fields)
-        return twin
-
-    def plain(self) -> shap.Explanation:
-        """Return a `shap.Explanation` without what makes it one of reasons."""
-        return shap.Explanation.__copy__(self)
-
-    def _numpy_func(self, fname: str, **kwargs: Any) -> shap.Explanation:
-        return self.plain()._numpy_func(fname, **kwargs)
-
-    def percentile(self, q: float, axis: int | None = None) -> shap.Explanation:
-        """Return a percentile of the values, as a plain Explanation."""
-        return self.plain().percentile(q, axis)
-
-    def _apply_binary_operator(self, other: Any, binary_op: Any, op_name: str) -> shap.Explanation:
-        return self.plain()._apply_binary_operator(other, binary_op, op_name)
-
-    def sum(self, axis: int | None = None, grouping: Any = None) -> shap.Explanation:
-        """Return sums of the values, as a plain Explanation."""
-        return self.plain().sum(axis=axis, grouping=grouping)
-
-    # --- words, tables, files ----------------------------------------------------------------
-
-    def _one(self, i: int | None) -> SufficientReason:
-        instances = np.atleast_1d(self._s.instance)
+    def _told(self, i: int | None = None) -> SufficientReason:
+        """Return the reason of a row, its facts as a person knows them."""
+        instances = np.atleast_1d(self._at)
         if i is None and len(instances) > 1:
             raise InvalidInputError(
                 f"describe needs the number of a row, this explanation has {len(instances)}. "
                 "Write describe(0)."
             )
+        if not len(instances):
+            raise InvalidInputError("describe needs a row, this explanation has none.")
         try:
-            return self._reasons[int(instances[i or 0])]
-        except IndexError:
+            at = operator.index(0 if i is None else i)
+            reason = self._reasons[int(instances[at])]
+        except (IndexError, TypeError):
             raise InvalidInputError(
-                f"describe must name a row of this explanation, 0 to {len(instances) - 1}, got {i}."
+                f"describe must name a row of this explanation, 0 to {len(instances) - 1}, got "
+                f"{i!r}."
             ) from None
+        shown = self._shown(at)
+        return told(reason, self._reasons.model, shown) if shown else reason
+
+    def _shown(self, at: int) -> dict[int, Any]:
+        """Return what a person reads in each feature of a row, where that is not its number."""
+        display = self.display_data
+        if display is None:
+            return {}
+        row = display if self._at.ndim == 0 else display[at]
+        units = np.atleast_1d(self._units).tolist()
+        return dict(zip(units, np.atleast_1d(np.asarray(row, dtype=object)), strict=True))
 
     def describe(self, i: int | None = None) -> str:
         """Say in a sentence why a row got its class.
@@ -193,8 +105,12 @@ class ReasonExplanation(shap.Explanation):
         ----------
         i : int or None, default=None
             The row; None if there is only one.
+
+        Returns
+        -------
+        str
         """
-        return str(self._one(i))
+        return str(self._told(i))
 
     def to_frame(self) -> Any:
         """Return one line for each row: class, reason, guarantee, and what was proved.
@@ -206,20 +122,7 @@ class ReasonExplanation(shap.Explanation):
             ``reason_size``, ``guarantee_lower``, ``guarantee_upper``, ``minimality`` and
             ``distribution``.
         """
-        import pandas as pd
-
-        reasons = self.reasons
-        return pd.DataFrame(
-            {
-                "prediction": reasons.prediction,
-                "reason": pd.Series([reason.feature_names for reason in reasons], dtype=object),
-                "reason_size": reasons.size,
-                "guarantee_lower": reasons.lower,
-                "guarantee_upper": reasons.upper,
-                "minimality": reasons.minimality.astype(object),
-                "distribution": str(self.distribution),
-            }
-        )
+        return table(self.reasons)
 
     def as_guarantee(self) -> ReasonExplanation:
         """Return the same reasons in units of probability.
@@ -228,33 +131,44 @@ class ReasonExplanation(shap.Explanation):
         the guarantee of nothing, each value is what a feature adds, and they sum up to the
         guarantee of the reason. (Lower bounds throughout; where guarantees are exact, so are
         these. With features that can cost or gain a value may be negative.)
-        """
-        reasons = self.reasons
-        values = np.zeros(reasons.mask.shape)
-        base = np.zeros(len(reasons))
-        for i, reason in enumerate(reasons):
-            row, law = reasons.rows[i], reasons.distribution
-            before = base[i] = guarantee(reasons.model, row, (), distribution=law).lower
-            for k, u in enumerate(reason.features, start=1):
-                last = k == reason.size
-                known = guarantee(reasons.model, row, reason.features[:k], distribution=law).lower
-                known = float(reasons.lower[i]) if last else known
-                values[i, u], before = known - before, known
-        many = self.plain()
-        view = ReasonExplanation(
-            reasons,
-            values,
-            base,
-            np.atleast_2d(many.data),
-            None if many.display_data is None else np.atleast_2d(many.display_data),
-            many.feature_names,
-            f"probability that class {self._class_text()} is kept",
-        )
-        return view[0] if np.ndim(self._s.instance) == 0 else view
 
-    def _class_text(self) -> str:
+        Returns
+        -------
+        ReasonExplanation
+        """
+        batch = self._batch("as_guarantee")
         labels = {str(label) for label in np.atleast_1d(self.prediction).tolist()}
-        return labels.pop() if len(labels) == 1 else "as predicted"
+        name = f"class {labels.pop()}" if len(labels) == 1 else "the class"
+        view = ReasonExplanation(
+            batch.reasons,
+            *gains(batch.reasons),
+            batch.data,
+            batch.display_data,
+            batch.feature_names,
+            f"probability that {name} is kept",
+            in_probability=True,
+        )
+        return view[0] if self._at.ndim == 0 else view
+
+    def _batch(self, what: str) -> ReasonExplanation:
+        """Return it with one line for each row, also if there is only one; ``what`` needs that."""
+        units, n = np.atleast_1d(self._units), self._reasons.mask.shape[1]
+        if not np.array_equal(units, np.arange(n)):
+            raise InvalidInputError(
+                f"{what} needs all {n} features in their order, this explanation has "
+                f"{len(units)} of them. Slice rows only, as in reasons[:10]."
+            )
+        display = self.display_data
+        return ReasonExplanation(
+            self.reasons,
+            np.atleast_2d(self.values),
+            np.atleast_1d(self.base_values),
+            np.atleast_2d(self.data),
+            None if display is None else np.atleast_2d(display),
+            list(self.feature_names),
+            str(self.output_names),
+            self.in_probability,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation to a file, without pickle.
@@ -264,19 +178,17 @@ class ReasonExplanation(shap.Explanation):
         path : path-like
             A NumPy archive; by custom it ends in ``.npz``. It is replaced at once or not at all.
         """
-        many = self.plain()
-        display = None if many.display_data is None else np.atleast_2d(many.display_data)
-        arrays = {
-            "values": np.atleast_2d(many.values),
-            "base_values": np.atleast_1d(many.base_values),
-            "data": np.atleast_2d(many.data),
-        }
+        batch = self._batch("save")
+        display = batch.display_data
+        arrays = {"values": batch.values, "base_values": batch.base_values, "data": batch.data}
         texts = {
-            "feature_names": list(many.feature_names),
-            "output_names": str(many.output_names),
+            "feature_names": batch.feature_names,
+            "output_names": batch.output_names,
             "display_data": None if display is None else [[_plain(v) for v in r] for r in display],
+            "single": self._at.ndim == 0,
+            "in_probability": batch.in_probability,
         }
-        write_reasons(Path(path), self.reasons, arrays, texts)
+        write_reasons(Path(path), batch.reasons, arrays, texts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ReasonExplanation:
@@ -290,17 +202,22 @@ class ReasonExplanation(shap.Explanation):
         -------
         ReasonExplanation
         """
-        reasons, arrays, texts = read_reasons(Path(path))
-        display = texts["display_data"]
-        return cls(
-            reasons,
-            arrays["values"],
-            arrays["base_values"],
-            arrays["data"],
-            None if display is None else np.array(display, dtype=object),
-            texts["feature_names"],
-            texts["output_names"],
-        )
+        with reading(Path(path)):
+            reasons, arrays, texts = read_reasons(Path(path))
+            names, display = texts["feature_names"], texts["display_data"]
+            if display is not None:
+                display = np.array(display, dtype=object).reshape(-1, len(names))
+            loaded = cls(
+                reasons,
+                arrays["values"],
+                arrays["base_values"],
+                arrays["data"],
+                display,
+                names,
+                texts["output_names"],
+                texts["in_probability"],
+            )
+            return loaded[0] if texts["single"] else loaded
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import shap
 from numpy.typing import NDArray
 
 from sklearn_probsr._distributions import Background, Distribution, Marginals, Product, Uniform
@@ -33,24 +34,46 @@ def background_data(masker: Any) -> Any:
         )
     if isinstance(masker, Background | Marginals):
         return masker.source
-    if type(masker).__module__.split(".")[0] == "shap":
+    if isinstance(masker, shap.maskers.Masker):
         return _shap_data(masker)
-    if np.ndim(masker) == 2 or hasattr(masker, "columns") or hasattr(masker, "toarray"):
+    if _is_data(masker):
         return masker
     raise InvalidInputError(
         "masker must be None, 'uniform', data with two dimensions, a shap masker or a "
-        f"distribution, got {type(masker).__name__}."
+        f"distribution, got {_summary(masker)}."
     )
+
+
+def _summary(masker: Any) -> str:
+    shape = getattr(masker, "shape", None)
+    name = type(masker).__name__
+    return name if shape is None else f"{name} of shape {tuple(shape)}"
+
+
+def _is_data(masker: Any) -> bool:
+    """Whether something has rows and columns, or is a sequence of texts."""
+    if hasattr(masker, "shape"):
+        dimensions = len(masker.shape)
+    elif isinstance(masker, list | tuple) and masker:
+        dimensions = 2 if all(np.ndim(row) == 1 for row in masker) else 1
+    else:
+        return False
+    return dimensions == 2 or (dimensions == 1 and all(isinstance(text, str) for text in masker))
 
 
 def _shap_data(masker: Any) -> Any:
     """Return the rows of a shap masker that replaces features by those of a row."""
     name = type(masker).__name__
-    if name in {"Independent", "Partition"}:
+    if isinstance(masker, shap.maskers.Independent | shap.maskers.Partition):
+        if hasattr(masker, "mean"):
+            raise InvalidInputError(
+                f"shap.maskers.{name} was made of a mean and a covariance, which are no rows. "
+                "Pass data, or one of Background(X), Marginals.fit(X), Product(p) and Uniform()."
+            )
         # Both put in the features of a background row, together; a partition's clustering is about
         # which features SHAP adds at once.
         return masker.data
-    if name == "Impute":
+    if isinstance(masker, shap.maskers.Impute):
         raise InvalidInputError(
             "shap.maskers.Impute fills in conditional estimates, which are no distribution over "
             "rows. Pass its data: masker.data."

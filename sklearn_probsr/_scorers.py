@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklearn_probsr._explainer import SufficientReasonExplainer
+from sklearn_probsr._explanation import ReasonExplanation
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["guarantee_scorer", "neg_reason_size_scorer"]
@@ -16,20 +17,60 @@ class _Scorer:
     """A scorer in scikit-learn's sense: called with an estimator, rows and, if any, labels."""
 
     masker: Any
-    delta: float
-    max_size: int | None
     n_jobs: int | None
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, **params: Any) -> float:
         explainer = SufficientReasonExplainer(
-            estimator, self.masker, delta=self.delta, max_size=self.max_size, n_jobs=self.n_jobs
+            estimator, self.masker, n_jobs=self.n_jobs, **self._options
         )
         reasons = explainer(X, silent=True)
         if not len(reasons):
             raise InvalidInputError("A score needs at least one row, got none.")
-        if self.max_size is None:
-            return -float(reasons.reason_size.mean())
+        return self._score(reasons)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _score(self, reasons: ReasonExplanation) -> float:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class _Sizes(_Scorer):
+    delta: float
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"delta": self.delta}
+
+    def _score(self, reasons: ReasonExplanation) -> float:
+        return -float(reasons.reason_size.mean())
+
+    def __repr__(self) -> str:
+        return (
+            f"neg_reason_size_scorer(delta={self.delta!r}, masker={self.masker!r}, "
+            f"n_jobs={self.n_jobs!r})"
+        )
+
+
+@dataclass(frozen=True)
+class _Guarantees(_Scorer):
+    max_size: int
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        # Certainty is asked for, so that no row stops at a smaller and less certain set.
+        return {"delta": 1.0, "max_size": self.max_size}
+
+    def _score(self, reasons: ReasonExplanation) -> float:
         return float(reasons.guarantee_lower.mean())
+
+    def __repr__(self) -> str:
+        return (
+            f"guarantee_scorer(max_size={self.max_size!r}, masker={self.masker!r}, "
+            f"n_jobs={self.n_jobs!r})"
+        )
 
 
 def neg_reason_size_scorer(
@@ -58,10 +99,10 @@ def neg_reason_size_scorer(
     >>> neg_reason_size_scorer(delta=0.9)(LogisticRegression(C=9).fit(X, y), X)
     -1.0
     """
-    return _Scorer(masker, delta, None, n_jobs)
+    return _Sizes(masker, n_jobs, delta)
 
 
-def guarantee_scorer(*, max_size: int, masker: Any = None, n_jobs: int | None = None) -> _Scorer:
+def guarantee_scorer(*, max_size: Any, masker: Any = None, n_jobs: int | None = None) -> _Scorer:
     """Return a scorer: the mean guarantee of the best reasons of at most a size.
 
     Parameters
@@ -85,5 +126,6 @@ def guarantee_scorer(*, max_size: int, masker: Any = None, n_jobs: int | None = 
     >>> guarantee_scorer(max_size=1)(LogisticRegression(C=9).fit(X, y), X)
     1.0
     """
-    # Certainty is asked for, so that no row stops at a smaller and less certain set.
-    return _Scorer(masker, 1.0, max_size, n_jobs)
+    if not isinstance(max_size, int) or isinstance(max_size, bool) or max_size < 0:
+        raise InvalidInputError(f"max_size must be a whole number >= 0, got {max_size!r}.")
+    return _Guarantees(masker, n_jobs, max_size)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr._checks import listing
 from sklearn_probsr._model import LinearModel
+from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["Subject", "subject_of"]
 
@@ -26,13 +27,16 @@ class Subject(ABC):
         return self.model.unit_names
 
     @property
-    @abstractmethod
-    def nothing(self) -> Any:
-        """No rows at all."""
+    def nothing(self) -> NDArray[Any]:
+        """No rows at all, in the columns of the model."""
+        return np.zeros((0, self.model.n_features))
 
     @abstractmethod
     def frame(self, X: Any) -> Any:
-        """Return rows as the other methods take them; a single one becomes a batch of one."""
+        """Return rows as the other methods take them, or say what is wrong with them.
+
+        A single one becomes a batch of one.
+        """
 
     @abstractmethod
     def transform(self, raw: Any) -> NDArray[Any]:
@@ -47,12 +51,12 @@ class Subject(ABC):
         units = self.model.units
         if units is None:
             return rows.astype(np.float64)
-        found = np.empty((len(rows), len(units)))
+        found = rows[:, [unit.columns[0] for unit in units]].astype(np.float64)
         for u, unit in enumerate(units):
-            part = rows[:, list(unit.columns)]
             if len(unit.columns) == 1:
-                found[:, u] = part[:, 0]
-            elif unit.states is None:
+                continue
+            part = rows[:, list(unit.columns)]
+            if unit.states is None:
                 found[:, u] = part @ self.model.weights[list(unit.columns)]
             else:
                 for code, state in enumerate(unit.states):
@@ -65,10 +69,6 @@ class _Direct(Subject):
 
     def __init__(self, model: LinearModel) -> None:
         self.model = model
-
-    @property
-    def nothing(self) -> Any:
-        return np.zeros((0, self.model.n_features), dtype=np.bool_)
 
     def frame(self, X: Any) -> Any:
         return one_row(X, self.model.n_features)
@@ -83,10 +83,11 @@ class _Direct(Subject):
         shown = self.codes(rows).astype(object)
         for u, unit in enumerate(units):
             if unit.labels and unit.states is not None:
-                labels = np.array(unit.labels, dtype=object)
+                # A plot writes the name beside it, so "job: nurse" is "nurse".
+                labels = [label.removeprefix(f"{unit.name}: ") for label in unit.labels]
                 part = rows[:, list(unit.columns)]
-                for code, state in enumerate(unit.states):
-                    shown[(part == state).all(axis=1), u] = labels[code]
+                for label, state in zip(labels, unit.states, strict=True):
+                    shown[(part == state).all(axis=1), u] = label
         return shown
 
 
@@ -97,35 +98,32 @@ class _Estimator(Subject):
         self.adapted = adapted
         self.model = adapted.model
 
-    @cached_property
-    def nothing(self) -> Any:
-        return np.zeros((0, self.model.n_features))
-
     def frame(self, X: Any) -> Any:
-        return one_row(X, len(self.adapted.feature_names))
+        if not self.adapted.takes_text:
+            X = one_row(X, len(self.adapted.feature_names))
+        return self.adapted.check(X)
 
     def transform(self, raw: Any) -> NDArray[Any]:
-        if raw is self.nothing:
-            return self.model.check_rows(raw)
-        return self.model.check_rows(self.adapted.transform(raw))
+        return self.model.check_rows(self.adapted.computed(raw))
 
     def display(self, raw: Any, rows: NDArray[Any]) -> NDArray[Any] | None:
         if self.model.units is None:
             return None
-        shown: NDArray[Any] = self.adapted.display(raw).to_numpy()
+        shown: NDArray[Any] = self.adapted.shown(raw, rows)
         return shown
 
 
 def one_row(X: Any, width: int) -> Any:
     """Return a single row, be it a series or a vector, as a batch of one."""
     if hasattr(X, "to_frame") and hasattr(X, "iloc"):  # a pandas Series
+        if width == 1 and len(X) != 1:  # the only column
+            return X.to_frame()
         return X.to_frame().T.infer_objects()
-    if not hasattr(X, "shape") and isinstance(X, list | tuple) and np.ndim(X) == 1:
-        first = X[0] if len(X) else None
-        if len(X) == width and not isinstance(first, str):
-            return np.asarray(X)[None, :]
-    if isinstance(X, np.ndarray) and X.ndim == 1 and len(X) == width and X.dtype.kind != "O":
-        return X[None, :]
+    if hasattr(X, "shape"):
+        return X[None, :] if isinstance(X, np.ndarray) and X.shape == (width,) else X
+    if isinstance(X, list | tuple) and len(X) == width and not any(map(np.ndim, X)):
+        texts = any(isinstance(value, str) for value in X)
+        return np.array(X, dtype=object if texts else None)[None, :]
     return X
 
 
@@ -138,7 +136,7 @@ def subject_of(
 ) -> Subject:
     """Return what is to be explained; ``data`` are raw rows to compare an estimator on."""
     if isinstance(model, LinearModel):
-        return _Direct(model)
+        return _Direct(_asked(model, target, versus, feature_names))
     from sklearn_probsr.adapters import adapt
 
     adapted = adapt(
@@ -150,3 +148,29 @@ def subject_of(
         feature_names=feature_names,
     )
     return _Estimator(adapted)
+
+
+def _asked(
+    model: LinearModel, target: Any, versus: Any, feature_names: Sequence[str] | None
+) -> LinearModel:
+    """Return a LinearModel with names, or say that it cannot be asked so."""
+    first, second = model.classes
+    if not (target is None or target == second) or not (versus is None or versus == first):
+        raise InvalidInputError(
+            "target and versus choose among the classes of an estimator; a LinearModel explains "
+            f"{second!r} against {first!r}, got target={target!r}, versus={versus!r}."
+        )
+    if feature_names is None or tuple(feature_names) == model.unit_names:
+        return model
+    if model.units is not None:
+        raise InvalidInputError(
+            "feature_names are for models without units; this one's units have names of their own: "
+            f"{listing(model.unit_names)}."
+        )
+    return LinearModel(
+        model.weights,
+        model.threshold,
+        strict=model.strict,
+        feature_names=feature_names,
+        classes=model.classes,
+    )

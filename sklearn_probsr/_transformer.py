@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -98,7 +99,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         y : array-like of shape (n,) or None, default=None
             The classes; None if the estimator is frozen.
         **fit_params : dict
-            For the estimator's `fit`.
+            For the estimator's `fit`; with metadata routing, those that it asks for.
 
         Returns
         -------
@@ -107,8 +108,9 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         if self.output not in _OUTPUTS:
             raise InvalidInputError(f"output must be one of {_OUTPUTS}, got {self.output!r}.")
         X = self._check(X, reset=True)
-        routed = process_routing(self, "fit", **fit_params)
-        self.estimator_ = clone(self.estimator).fit(X, y, **routed.estimator.fit)
+        if get_config()["enable_metadata_routing"]:
+            fit_params = process_routing(self, "fit", **fit_params).estimator.fit
+        self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
         fitted = isinstance(self.masker, str) and self.masker == "fit"
         self.explainer_ = SufficientReasonExplainer(
             self.estimator_,
@@ -175,9 +177,9 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Tell where metadata goes: to the estimator's `fit`."""
-        return MetadataRouter(owner=self).add(
-            estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
-        )
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        mapping.add(caller="fit_transform", callee="fit")  # what a Pipeline calls
+        return MetadataRouter(owner=self).add(estimator=self.estimator, method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -190,13 +192,17 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
 
     @property
     def _allows_nan(self) -> bool:
-        return bool(get_tags(self.estimator).input_tags.allow_nan)
+        """Whether missing values are left to the estimator; a Pipeline's steps may fill them in."""
+        inner = self.estimator
+        while hasattr(inner, "estimator") and not hasattr(inner, "steps"):
+            inner = inner.estimator
+        return hasattr(inner, "steps") or bool(get_tags(inner).input_tags.allow_nan)
 
     def _check(self, X: Any, reset: bool) -> Any:
         """Check the number and names of the columns; the values are the estimator's business."""
         if not hasattr(X, "columns"):
             X = check_array(
-                X, accept_sparse=True, dtype=None, estimator=self,
+                X, accept_sparse=("csr", "csc"), dtype=None, estimator=self,
                 ensure_all_finite="allow-nan" if self._allows_nan else True,
                 ensure_min_samples=1 if reset else 0,
             )  # fmt: skip

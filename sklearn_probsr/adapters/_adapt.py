@@ -126,14 +126,15 @@ def adapt(
     """
     raw = raw_columns(estimator, feature_names, X_sample)
     choice, bases = _follow(estimator, raw, target, versus, binary=binary)
-    rows = None if X_sample is None else gather(bases, raw.check(X_sample))
+    sample = None if X_sample is None else raw.check(X_sample)
+    rows = None if sample is None else gather(bases, sample)
     plain = _raw_inputs(bases) & binary
     if not binary and rows is not None and len(rows):
         plain = ((rows == 0) | (rows == 1)).all(axis=0) & (rows.min(axis=0) < rows.max(axis=0))
     units = make_units(bases, raw.names, raw.named, plain)
     model = _model(choice, bases, units)
     if rows is not None:
-        compare(estimator, X_sample, model, rows, bases, choice)
+        compare(estimator, sample, model, rows, bases, choice)
     return Adapted(model, tuple(units), raw.names, raw, tuple(bases))
 
 

@@ -14,7 +14,9 @@ from sklearn_probsr.adapters._columns import Base, is_missing
 from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._states import gather
 
-__all__ = ["Adapted"]
+__all__ = ["MISSING", "Adapted"]
+
+MISSING = "missing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,22 @@ class Adapted:
         -------
         ndarray of shape (n, columns of the model)
         """
-        return gather(self._bases, self._raw.check(X))
+        return self.computed(self.check(X))
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether raw rows are texts."""
+        return self._raw.text
+
+    def check(self, X: Any) -> Any:
+        """Return raw rows as the steps take them, or say what is wrong with them."""
+        return self._raw.check(X)
+
+    def computed(self, raw: Any) -> NDArray[np.float64]:
+        """Return checked raw rows in the columns of the model."""
+        if not (raw.shape[0] if hasattr(raw, "shape") else len(raw)):
+            return np.zeros((0, self.model.n_features))  # steps refuse to look at no rows
+        return gather(self._bases, raw)
 
     def contributions(self, X: Any) -> NDArray[np.float64]:
         """Return what each unit adds to the decision function.
@@ -116,6 +133,25 @@ class Adapted:
             values = rows[:, unit.columns[0]] if base.own else raw.iloc[:, base.raw].to_numpy()
             found[unit.name] = pd.Series(values, index=raw.index)
         return pd.DataFrame(found)
+
+    def shown(self, raw: Any, rows: NDArray[np.float64]) -> NDArray[Any]:
+        """Return what a person reads in `display`; checked raw rows have become ``rows``."""
+        import pandas as pd
+
+        firsts = [unit.columns[0] for unit in self.units]
+        if all(self._bases[i].own for i in firsts):
+            return rows[:, firsts]
+        if hasattr(raw, "to_numpy"):
+            values = raw.to_numpy()
+        else:
+            values = raw.toarray() if hasattr(raw, "toarray") else np.asarray(raw)
+        taken = values[:, [self._bases[i].raw for i in firsts]]
+        own = [j for j, i in enumerate(firsts) if self._bases[i].own]
+        if own:
+            taken = taken.astype(object)
+            taken[:, own] = rows[:, [firsts[j] for j in own]]
+        gaps = pd.isna(taken)
+        return np.where(gaps, MISSING, taken.astype(object)) if gaps.any() else taken
 
 
 def _describe(unit: Unit, value: Any, columns: NDArray[np.float64]) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr.adapters._columns import Base
 from sklearn_probsr.adapters._decision import Choice
+from sklearn_probsr.adapters._rows import names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["compare"]
@@ -28,11 +29,13 @@ def compare(
     """Refuse a model that disagrees with its estimator beyond rounding, and warn within it."""
     told = np.ones(len(rows), dtype=np.bool_)
     if choice.judge is not None:
-        theirs = choice.judge(X)
+        with names_may_lack(X):
+            theirs = choice.judge(X)
     elif isinstance(estimator, tuple):
         return
     else:
-        said = np.asarray(estimator.predict(X))
+        with names_may_lack(X):
+            said = np.asarray(estimator.predict(X))
         theirs = said == choice.classes[1]
         told = theirs | (said == choice.classes[0])  # else another class has won
     ours = model.is_positive(model.check_rows(rows))
@@ -46,7 +49,8 @@ def compare(
                 stacklevel=4,
             )
             continue
-        values = X.iloc[i].tolist() if hasattr(X, "iloc") else X[i]
+        values = X.iloc[i] if hasattr(X, "iloc") else X[i]
+        values = values.tolist() if hasattr(values, "tolist") else values
         raise InvalidInputError(
             f"the model disagrees with the estimator in {row}: the estimator says "
             f"{labels[0]!r}, the model {labels[1]!r}. The row is {values!r}. The adapter is "

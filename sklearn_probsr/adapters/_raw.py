@@ -32,7 +32,9 @@ class RawColumns:
         if self.text:
             return _texts(X)
         if not hasattr(X, "shape"):
-            X = np.asarray(X)
+            array = np.asarray(X)
+            # Texts must not make texts of the numbers beside them.
+            X = np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
         if len(X.shape) != 2:
             raise InvalidInputError(
                 f"X must have two dimensions, (rows, {len(self.names)} raw columns), got an array "

@@ -5,13 +5,27 @@ Every step is run by scikit-learn itself, on the rows that it would get in the p
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Input", "Output", "Rows", "Taken", "as_floats"]
+__all__ = ["Input", "Output", "Rows", "Taken", "as_floats", "names_may_lack"]
+
+
+@contextmanager
+def names_may_lack(X: Any) -> Iterator[None]:
+    """Let sparse rows go without the names that steps were fitted with; they are checked before."""
+    if not hasattr(X, "toarray"):
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
 
 
 class Rows(Protocol):
@@ -66,7 +80,7 @@ def as_floats(rows: Any) -> NDArray[np.float64]:
     """Return rows as a dense matrix of floats."""
     if hasattr(rows, "toarray"):
         rows = rows.toarray()
-    found = np.asarray(rows)
+    found = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
     try:
         floats = found.astype(np.float64)
     except (TypeError, ValueError):  # pandas' missing value in a column of objects

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn_probsr._units import Unit
 from sklearn_probsr.adapters._columns import Base, Domain, Kind
 from sklearn_probsr.adapters._labels import Candidate, candidates, extras, label
-from sklearn_probsr.adapters._rows import as_floats
+from sklearn_probsr.adapters._rows import as_floats, names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["gather", "grouped", "make_units"]
@@ -31,7 +31,8 @@ def gather(bases: Sequence[Base], X: Any) -> NDArray[np.float64]:
     parts = []
     for at in places.values():
         first = bases[at[0]]
-        rows = as_floats(first.rows.of(X, memo))
+        with names_may_lack(X):
+            rows = as_floats(first.rows.of(X, memo))
         if rows.shape[1] != first.width:
             raise InvalidInputError(
                 f"a step gives {rows.shape[1]} columns, its adapter says {first.width}."

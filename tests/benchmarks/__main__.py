@@ -9,7 +9,9 @@ from importlib import import_module
 
 from tests.benchmarks.report import Style, missed
 
-BENCHMARKS = ("batch", "paper", "distributions", "agreement", "scaling", "cold-start")
+BENCHMARKS = (
+    "batch", "paper", "distributions", "explainer", "agreement", "scaling", "cold-start",
+)  # fmt: skip
 SINGLE_THREAD = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",

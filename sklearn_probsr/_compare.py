@@ -1,0 +1,226 @@
+"""compare: reasons beside SHAP values, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import shap
+from numpy.typing import NDArray
+
+from sklearn_probsr._api import guarantee
+from sklearn_probsr._comparison import Comparison
+from sklearn_probsr._distributions import (
+    Background,
+    Distribution,
+    Marginals,
+    column_means,
+    rows_for,
+)
+from sklearn_probsr._exact import decimal_fraction
+from sklearn_probsr._explainer import SufficientReasonExplainer
+from sklearn_probsr._explanation import ReasonExplanation
+from sklearn_probsr._model import LinearModel
+from sklearn_probsr._prefixes import prefixes
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["compare"]
+
+# Guarantees that stand beside others are enclosed to this width where they are not counted.
+_TOL = 5e-3
+
+Others = Mapping[str, Sequence[Iterable[int | str]]]
+
+
+def compare(
+    model: Any,
+    X: Any,
+    masker: Any = None,
+    *,
+    delta: float = 0.95,
+    shap_values: Any = None,
+    others: Others | None = None,
+    n_jobs: int | None = None,
+) -> Comparison:
+    """Put the sufficient reason of every row beside its SHAP values.
+
+    Parameters
+    ----------
+    model : fitted classifier or Pipeline, pair (coef, intercept), or LinearModel
+    X : DataFrame, array-like or sparse of shape (n, columns)
+    masker : None, "uniform", data, shap masker or distribution, default=None
+        What may replace an unknown feature, as in `SufficientReasonExplainer`; the SHAP values are
+        computed on the same background, all rows of it.
+    delta : float, default=0.95
+        The probability that a reason guarantees.
+    shap_values : Explanation, array-like of shape (n, features) or None, default=None
+        SHAP values that you have already; None: those of `shap.LinearExplainer`.
+    others : mapping of name to one set of features per row, or None, default=None
+        Other methods' sets, by feature index or name, to be scored by the same guarantee.
+    n_jobs : int or None, default=None
+        How many jobs share the search for reasons.
+
+    Returns
+    -------
+    Comparison
+        Tables, words and pictures.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+    >>> found = compare(LogisticRegression(C=9).fit(X, y), X, X, delta=0.9)
+    >>> found.to_frame()[["reason", "reason_size", "abs_shap_size"]]
+      reason  reason_size  abs_shap_size
+    0  (x0,)            1              1
+    1  (x0,)            1              1
+    2  (x0,)            1              1
+    3  (x0,)            1              1
+    """
+    explainer = SufficientReasonExplainer(model, masker, delta=delta, n_jobs=n_jobs)
+    explained = explainer(X)
+    sure = SufficientReasonExplainer(model, masker, delta=1.0, n_jobs=n_jobs)(X)
+    linear, law = explainer.linear_model, explainer.distribution
+    values = _shap_values(linear, law, explained, shap_values)
+    table = _columns(linear, law, explained, sure, values, decimal_fraction(delta))
+    for name, sets in (others or {}).items():
+        table |= _other(linear, law, explained, name, sets)
+    return Comparison(
+        table=table,
+        shap_values=values,
+        mask=explained.reasons.mask,
+        feature_names=linear.unit_names,
+        classes=linear.classes,
+        delta=float(delta),
+        distribution=str(law),
+        others=tuple(others or ()),
+    )
+
+
+def _shap_values(
+    model: LinearModel, law: Distribution, explained: ReasonExplanation, given: Any
+) -> NDArray[np.float64]:
+    """Return SHAP values of every unit: the user's, or shap's own on the same background."""
+    rows = explained.reasons.rows.astype(np.float64)
+    if given is None:
+        if not len(rows):
+            return np.zeros((0, model.n_units))
+        # Of a linear model only the means matter; shap knows no weights of rows, nor marginals.
+        background = column_means(model, law)[None, :]
+        if isinstance(law, Background | Marginals) and len(set(law.weights.tolist())) == 1:
+            background = rows_for(model, law).astype(np.float64)
+        mask = shap.maskers.Independent(background, max_samples=len(background))
+        found = shap.LinearExplainer((model.weights, -model.threshold), mask).shap_values(rows)
+    else:
+        found = np.asarray(getattr(given, "values", given), dtype=np.float64)
+    if found.ndim == 3 and found.shape[2] == 2:
+        found = found[:, :, 1]  # those of the second class, as scikit-learn orders outputs
+    if found.shape == (len(rows), model.n_units):
+        one_each: NDArray[np.float64] = found
+        return one_each
+    if found.shape == (len(rows), model.n_features) and model.units is not None:
+        return np.stack([found[:, list(u.columns)].sum(axis=1) for u in model.units], axis=1)
+    raise InvalidInputError(
+        f"shap_values must have one value per row and feature, {(len(rows), model.n_units)}, got "
+        f"shape {found.shape}. Explain the same rows, and one output of the model."
+    )
+
+
+def _columns(
+    model: LinearModel,
+    law: Distribution,
+    explained: ReasonExplanation,
+    sure: ReasonExplanation,
+    values: NDArray[np.float64],
+    delta: Fraction,
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of the table."""
+    told = explained.reasons
+    n, size = len(told), told.size
+    signed = np.where(model.is_positive(told.rows), 1.0, -1.0)[:, None] * values
+    by_size = np.argsort(-np.abs(values), axis=1, kind="stable")
+    by_sign = np.argsort(-signed, axis=1, kind="stable")
+    abs_size, top_lower, top_upper = prefixes(model, told.rows, by_size, size, delta, law)
+    signed_size, _, _ = prefixes(model, told.rows, by_sign, np.zeros_like(size), delta, law)
+    top = np.zeros_like(told.mask)
+    for i in range(n):
+        top[i, by_size[i, : size[i]]] = True
+    both, either = (top & told.mask).sum(axis=1), (top | told.mask).sum(axis=1)
+    mass = np.abs(values).sum(axis=1)
+    inside = np.where(told.mask, np.abs(values), 0.0).sum(axis=1)
+    names = np.array(model.unit_names, dtype=object)
+    reason = np.empty(n, dtype=object)
+    reason[:] = [tuple(names[list(one.features)]) for one in told]
+    table: dict[str, NDArray[Any]] = {
+        "prediction": told.prediction,
+        "margin": model.margin(told.rows),
+        "reason": reason,
+        "reason_size": size,
+        "guarantee_lower": told.lower,
+        "guarantee_upper": told.upper,
+        "minimality": told.minimality.astype(object),
+        "sure_size": sure.reason_size,
+        "abs_shap_size": abs_size,
+        "signed_shap_size": signed_size,
+        "top_shap_guarantee_lower": top_lower,
+        "top_shap_guarantee_upper": top_upper,
+        "overlap": np.where(either > 0, both / np.maximum(either, 1), 1.0),
+        "shap_share": np.where(mass > 0, inside / np.where(mass > 0, mass, 1.0), 1.0),
+        "hurting": (top & (signed < 0)).sum(axis=1),
+    }
+    other: Distribution | None = None
+    if isinstance(law, Background):
+        other, word = Marginals(rows_for(model, law), law.weights), "independent"
+    elif isinstance(law, Marginals):
+        other, word = Background(rows_for(model, law), law.weights), "joint"
+    if other is not None:
+        table |= _scored(model, other, told.rows, [one.features for one in told], word)
+    return table
+
+
+def _scored(
+    model: LinearModel,
+    law: Distribution,
+    rows: NDArray[Any],
+    sets: Sequence[Iterable[int | str]],
+    word: str,
+) -> dict[str, NDArray[Any]]:
+    """Return the guarantee of one set per row."""
+    known = [
+        guarantee(model, row, s, distribution=law, tol=_TOL)
+        for row, s in zip(rows, sets, strict=True)
+    ]
+    return {
+        f"{word}_guarantee_lower": np.array([k.lower for k in known], dtype=np.float64),
+        f"{word}_guarantee_upper": np.array([k.upper for k in known], dtype=np.float64),
+    }
+
+
+def _jaccard(first: set[int], second: set[int]) -> float:
+    return len(first & second) / len(first | second) if first | second else 1.0
+
+
+def _other(
+    model: LinearModel,
+    law: Distribution,
+    explained: ReasonExplanation,
+    name: str,
+    sets: Sequence[Iterable[int | str]],
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of another method's sets."""
+    told = explained.reasons
+    if len(sets) != len(told):
+        raise InvalidInputError(
+            f"others[{name!r}] must hold one set of features per row, {len(told)}, got {len(sets)}."
+        )
+    chosen = [set(model.check_features(s, f"others[{name!r}]")) for s in sets]
+    reasons = [set(np.flatnonzero(mask).tolist()) for mask in told.mask]
+    return {
+        f"{name}_size": np.array([len(s) for s in chosen], dtype=np.int64),
+        **_scored(model, law, told.rows, [sorted(s) for s in chosen], name),
+        f"{name}_overlap": np.array(
+            [_jaccard(a, b) for a, b in zip(chosen, reasons, strict=True)], dtype=np.float64
+        ),
+    }
