@@ -23,7 +23,7 @@ demo: $(VENV)/.test ## Explain a classifier of breast tumours
 	@$(BIN)/python examples/demo_breast_cancer.py
 
 test: $(VENV)/.test ## Run the tests and doctests, with coverage
-	@$(BIN)/python -m pytest -q --cov --cov-report=term:skip-covered
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered
 
 bench: $(VENV)/.test ## Run the benchmarks
 	@$(BIN)/python -m tests.benchmarks

@@ -112,7 +112,7 @@ def draw(reasons: ReasonExplanation, rows: list[int]) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     plots.waterfall(reasons[rows[1]])
     plt.savefig(FOLDER / "waterfall.png", dpi=150)
-    plots.curve(reasons[rows[:3]])
+    plots.curve(reasons[rows])
     plt.savefig(FOLDER / "curve.png", dpi=150)
     plots.frequency(reasons)
     plt.savefig(FOLDER / "frequency.png", dpi=150)

@@ -39,7 +39,7 @@ class Comparison:
     delta : float
     distribution : str
         What the guarantees speak of.
-    others : tuple of str
+    others : tuple of str, default=()
         The names of other methods in the table.
     """
 

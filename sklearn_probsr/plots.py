@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sklearn_probsr import _canvas as canvas
-from sklearn_probsr._api import guarantee_curve
+from sklearn_probsr._api import guarantee, guarantee_curve
 from sklearn_probsr._canvas import BLUE, RED
 from sklearn_probsr._waterfall import waterfall
 
@@ -33,6 +34,9 @@ def curve(
 ) -> Axes:
     """Draw the guarantee against the number of features fixed.
 
+    The features of a reason come first, in its order, then the others as `guarantee_curve` orders
+    them: so every curve passes through its reason.
+
     Parameters
     ----------
     reasons : ReasonExplanation
@@ -53,10 +57,9 @@ def curve(
     most = told.size.max() + 4 if max_size is None else canvas.at_least_one(max_size, "max_size")
     shown = min(int(most), told.model.n_units)
     ax = canvas.axes(ax, 6.4, 9.0)
-    curves = [guarantee_curve(told.model, row, distribution=told.distribution) for row in told.rows]
-    lower = np.array([c.lower[: shown + 1] for c in curves])
-    upper = np.array([c.upper[: shown + 1] for c in curves])
-    if len(curves) > _MOST_LINES:
+    bounds = np.array([_along(told, i, shown) for i in range(len(told))])
+    lower, upper = bounds[:, 0], bounds[:, 1]
+    if len(told) > _MOST_LINES:
         _band(ax, lower)
     else:
         _lines(ax, told, lower, upper)
@@ -74,6 +77,18 @@ def curve(
     canvas.title(ax, [f"over {told.distribution}"], pad=8)
     canvas.plain(ax)
     return ax
+
+
+def _along(told: SufficientReasons, i: int, shown: int) -> NDArray[np.float64]:
+    """Return bounds of the guarantee of the first 0, 1, ... features, those of the reason first."""
+    row, law = told.rows[i], told.distribution
+    known = guarantee_curve(told.model, row, distribution=law)
+    first = list(told[i].features)
+    if known.order[: len(first)].tolist() == first:
+        return np.array([known.lower[: shown + 1], known.upper[: shown + 1]])
+    order = first + [u for u in known.order.tolist() if u not in first]
+    sets = [guarantee(told.model, row, order[:k], distribution=law) for k in range(shown + 1)]
+    return np.array([[s.lower for s in sets], [s.upper for s in sets]])
 
 
 def _band(ax: Axes, lower: Any) -> None:
