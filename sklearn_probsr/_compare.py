@@ -10,7 +10,6 @@ import numpy as np
 import shap
 from numpy.typing import NDArray
 
-from sklearn_probsr._api import guarantee
 from sklearn_probsr._comparison import Comparison
 from sklearn_probsr._distributions import (
     Background,
@@ -23,13 +22,10 @@ from sklearn_probsr._exact import decimal_fraction
 from sklearn_probsr._explainer import SufficientReasonExplainer
 from sklearn_probsr._explanation import ReasonExplanation
 from sklearn_probsr._model import LinearModel
-from sklearn_probsr._prefixes import prefixes
+from sklearn_probsr._prefixes import prefixes, score
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["compare"]
-
-# Guarantees that stand beside others are enclosed to this width where they are not counted.
-_TOL = 5e-3
 
 Others = Mapping[str, Sequence[Iterable[int | str]]]
 
@@ -142,12 +138,10 @@ def _columns(
     signed = np.where(model.is_positive(told.rows), 1.0, -1.0)[:, None] * values
     by_size = np.argsort(-np.abs(values), axis=1, kind="stable")
     by_sign = np.argsort(-signed, axis=1, kind="stable")
-    abs_size, top_lower, top_upper = prefixes(model, told.rows, by_size, size, delta, law)
-    signed_size, _, _ = prefixes(model, told.rows, by_sign, np.zeros_like(size), delta, law)
+    largest, towards = prefixes(model, told.rows, (by_size, by_sign), size, delta, law)
     top = np.zeros_like(told.mask)
     for i in range(n):
         top[i, by_size[i, : size[i]]] = True
-    both, either = (top & told.mask).sum(axis=1), (top | told.mask).sum(axis=1)
     mass = np.abs(values).sum(axis=1)
     inside = np.where(told.mask, np.abs(values), 0.0).sum(axis=1)
     names = np.array(model.unit_names, dtype=object)
@@ -162,11 +156,11 @@ def _columns(
         "guarantee_upper": told.upper,
         "minimality": told.minimality.astype(object),
         "sure_size": sure.reason_size,
-        "abs_shap_size": abs_size,
-        "signed_shap_size": signed_size,
-        "top_shap_guarantee_lower": top_lower,
-        "top_shap_guarantee_upper": top_upper,
-        "overlap": np.where(either > 0, both / np.maximum(either, 1), 1.0),
+        "abs_shap_size": largest.size,
+        "signed_shap_size": towards.size,
+        "top_shap_guarantee_lower": largest.lower,
+        "top_shap_guarantee_upper": largest.upper,
+        "overlap": _jaccard(top, told.mask),
         "shap_share": np.where(mass > 0, inside / np.where(mass > 0, mass, 1.0), 1.0),
         "hurting": (top & (signed < 0)).sum(axis=1),
     }
@@ -176,30 +170,23 @@ def _columns(
     elif isinstance(law, Marginals):
         other, word = Background(rows_for(model, law), law.weights), "joint"
     if other is not None:
-        table |= _scored(model, other, told.rows, [one.features for one in told], word)
+        table |= _scored(model, other, told.rows, told.mask, word)
     return table
 
 
 def _scored(
-    model: LinearModel,
-    law: Distribution,
-    rows: NDArray[Any],
-    sets: Sequence[Iterable[int | str]],
-    word: str,
+    model: LinearModel, law: Distribution, rows: NDArray[Any], mask: NDArray[np.bool_], word: str
 ) -> dict[str, NDArray[Any]]:
     """Return the guarantee of one set per row."""
-    known = [
-        guarantee(model, row, s, distribution=law, tol=_TOL)
-        for row, s in zip(rows, sets, strict=True)
-    ]
-    return {
-        f"{word}_guarantee_lower": np.array([k.lower for k in known], dtype=np.float64),
-        f"{word}_guarantee_upper": np.array([k.upper for k in known], dtype=np.float64),
-    }
+    lower, upper = score(model, rows, mask, law)
+    return {f"{word}_guarantee_lower": lower, f"{word}_guarantee_upper": upper}
 
 
-def _jaccard(first: set[int], second: set[int]) -> float:
-    return len(first & second) / len(first | second) if first | second else 1.0
+def _jaccard(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return how much two sets per row have in common; 1 if both are empty."""
+    both, either = (first & second).sum(axis=1), (first | second).sum(axis=1)
+    shares: NDArray[np.float64] = np.where(either > 0, both / np.maximum(either, 1), 1.0)
+    return shares
 
 
 def _other(
@@ -215,12 +202,11 @@ def _other(
         raise InvalidInputError(
             f"others[{name!r}] must hold one set of features per row, {len(told)}, got {len(sets)}."
         )
-    chosen = [set(model.check_features(s, f"others[{name!r}]")) for s in sets]
-    reasons = [set(np.flatnonzero(mask).tolist()) for mask in told.mask]
+    mask = np.zeros_like(told.mask)
+    for i, s in enumerate(sets):
+        mask[i, list(model.check_features(s, f"others[{name!r}]"))] = True
     return {
-        f"{name}_size": np.array([len(s) for s in chosen], dtype=np.int64),
-        **_scored(model, law, told.rows, [sorted(s) for s in chosen], name),
-        f"{name}_overlap": np.array(
-            [_jaccard(a, b) for a, b in zip(chosen, reasons, strict=True)], dtype=np.float64
-        ),
+        f"{name}_size": mask.sum(axis=1),
+        **_scored(model, law, told.rows, mask, name),
+        f"{name}_overlap": _jaccard(mask, told.mask),
     }

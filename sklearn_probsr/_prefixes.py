@@ -7,8 +7,9 @@ that fixes units which speak against the class, so no guarantee is taken to grow
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,13 @@ from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._joint import Replacement
 from sklearn_probsr._model import LinearModel
-from sklearn_probsr._shared import contributions_of, shared_of
+from sklearn_probsr._shared import Shared, contributions_of, shared_of
 from sklearn_probsr.engines import enclose
 from sklearn_probsr.engines._joint import kept_along
-from sklearn_probsr.engines._stroll import Walkers, along
+from sklearn_probsr.engines._spectrum import Spectrum
+from sklearn_probsr.engines._stroll import Walkers, along, measure
 
-__all__ = ["prefixes"]
+__all__ = ["prefixes", "score"]
 
 # Where the guarantee of a prefix is enclosed more widely, it is looked at again.
 _WIDE = 5e-3
@@ -33,21 +35,33 @@ _WIDE = 5e-3
 Row = NDArray[np.float64] | NDArray[np.bool_]
 
 
+class Lengths(NamedTuple):
+    """The shortest prefix of each row that surely reaches delta, and bounds of a closer look."""
+
+    size: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def write(self, i: int, size: int, known: Enclosure) -> None:
+        """Write down what was found for a row."""
+        self.size[i], self.lower[i], self.upper[i] = size, known.lower, known.upper
+
+
 def prefixes(
     model: LinearModel,
     rows: Row,
-    orders: NDArray[np.intp],
+    orders: Sequence[NDArray[np.intp]],
     at: NDArray[np.int64],
     delta: Fraction,
     distribution: Distribution,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Follow one order of the units of every row.
+) -> list[Lengths]:
+    """Follow orders of the units of every row.
 
     Parameters
     ----------
     model : LinearModel
     rows : ndarray of shape (n, d)
-    orders : ndarray of int, shape (n, units)
+    orders : sequence of ndarray of int, shape (n, units)
     at : ndarray of int, shape (n,)
         How many units to look at closely.
     delta : Fraction
@@ -55,29 +69,86 @@ def prefixes(
 
     Returns
     -------
-    sizes : ndarray of int, shape (n,)
-        The length of the shortest prefix that surely reaches delta.
-    lower, upper : ndarray of float, shape (n,)
-        Bounds of the guarantee of the first ``at``.
+    list of Lengths
+        For each order.
     """
     n = len(rows)
-    sizes = np.full(n, -1, dtype=np.int64)
-    lower, upper = np.zeros(n), np.ones(n)
+    found = [
+        Lengths(np.full(n, -1, dtype=np.int64), np.zeros(n), np.ones(n)) for _ in range(len(orders))
+    ]
     if isinstance(distribution, Background):
         for i, row in enumerate(rows):
             seen = Replacement(model, row, distribution)
-            sizes[i], share = _along_rows(seen, orders[i], int(at[i]), delta)
+            for order, lengths in zip(orders, found, strict=True):
+                lengths.size[i], share = _along_rows(seen, order[i], int(at[i]), delta)
+                lengths.lower[i], lengths.upper[i] = float_below(share), float_above(share)
+        return found
+    for order, lengths in zip(orders, found, strict=True):
+        decided = _along_spectra(model, rows, order, at, delta, distribution, lengths)
+        for i in np.flatnonzero(~decided).tolist():
+            guarantee = _one_by_one(model, rows[i], distribution)
+            units = order[i].tolist()
+            steps = range(len(units) + 1)
+            size = next(k for k in steps if (guarantee(units[:k], delta) >= delta).value)
+            lengths.write(i, size, guarantee(units[: at[i]], None))
+    return found
+
+
+def score(
+    model: LinearModel, rows: Row, mask: NDArray[np.bool_], distribution: Distribution
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bound the guarantee of one set of units for every row."""
+    n = len(rows)
+    lower, upper = np.zeros(n), np.ones(n)
+    left = np.ones(n, dtype=np.bool_)
+    if isinstance(distribution, Background):
+        for i, row in enumerate(rows):
+            seen = Replacement(model, row, distribution)
+            share = Fraction(seen.weight(np.flatnonzero(mask[i]).tolist()), distribution.total)
             lower[i], upper[i] = float_below(share), float_above(share)
-        return sizes, lower, upper
-    decided = _along_spectra(model, rows, orders, at, delta, distribution, sizes, lower, upper)
-    for i in np.flatnonzero(~decided).tolist():
-        guarantee = _one_by_one(model, rows[i], distribution)
-        order = orders[i].tolist()
-        lengths = range(len(order) + 1)
-        sizes[i] = next(k for k in lengths if (guarantee(order[:k], delta) >= delta).value)
-        known = guarantee(order[: at[i]], None)
+        return lower, upper
+    contributions = contributions_of(model, distribution)
+    shared = shared_of(contributions, True, distribution, whole=True) if n else None
+    positive = model.is_positive(rows)
+    for side in (False, True):
+        some = np.flatnonzero(positive == side)
+        for spectrum, walkers, kept in _walks(shared, rows, some, side):
+            chosen = np.ascontiguousarray(mask[kept][:, walkers.order[0, 0]])
+            found = measure(spectrum, walkers, chosen)
+            narrow = left[kept] & (found[:, 1] - found[:, 0] <= _WIDE)
+            for i, (low, high) in zip(kept[narrow], found[narrow].tolist(), strict=True):
+                known = Enclosure.proved(low, high)
+                lower[i], upper[i] = known.lower, known.upper
+            left[kept[narrow]] = False
+            if not left[kept].any():
+                break
+    for i in np.flatnonzero(left).tolist():
+        known = _one_by_one(model, rows[i], distribution)(np.flatnonzero(mask[i]).tolist(), None)
         lower[i], upper[i] = known.lower, known.upper
-    return sizes, lower, upper
+    return lower, upper
+
+
+def _walks(
+    shared: Shared | None, rows: Row, some: NDArray[np.intp], side: bool
+) -> Iterator[tuple[Spectrum, Walkers, NDArray[np.intp]]]:
+    """Return each spectrum with the rows of a class that are near enough; the order is the head."""
+    if shared is None or not len(some):
+        return
+    look = shared.outlook(rows[some], side)
+    near = look.near
+    m, h = int(near.sum()), len(shared.positions)
+    units = np.array(list(shared.positions), dtype=np.int64)
+    for spectrum in shared.spectra if m else ():
+        yield (
+            spectrum,
+            Walkers(
+                np.full(m, side), look.start[near], look.blur[near],
+                np.ascontiguousarray(look.gain[near][:, units]),
+                np.zeros(h, dtype=np.bool_), np.tile(units, (1, m, 1)),
+                np.full(m, h), np.zeros((m, 1), dtype=np.bool_),
+            ),
+            some[near],
+        )  # fmt: skip
 
 
 def _along_rows(
@@ -86,7 +157,7 @@ def _along_rows(
     """Count background rows; what is in doubt is counted again with all its digits."""
     total = seen.background.total
     needed = math.ceil(delta * total)
-    kept, unsure = kept_along(seen.rows, order, seen.doubt)
+    kept, unsure = kept_along(seen.rows, order, seen.doubt, needed, at)
     for k in np.flatnonzero(unsure):
         kept[k] = seen.weight(order[:k].tolist())
     return int(np.flatnonzero(kept >= needed)[0]), Fraction(int(kept[at]), total)
@@ -99,9 +170,7 @@ def _along_spectra(
     at: NDArray[np.int64],
     delta: Fraction,
     distribution: Distribution,
-    sizes: NDArray[np.int64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
+    lengths: Lengths,
 ) -> NDArray[np.bool_]:
     """Fill in the rows that spectra of all units decide, and tell which."""
     decided = np.zeros(len(rows), dtype=np.bool_)
@@ -109,36 +178,22 @@ def _along_spectra(
     shared = shared_of(contributions, True, distribution, whole=True) if len(rows) else None
     if shared is None or delta == 1:
         return decided
-    units = np.array(list(shared.positions), dtype=np.intp)
-    place = np.argsort(units)  # where each unit is in the head
+    place = np.argsort(list(shared.positions))  # where each unit is in the head
     high = min(math.nextafter(float_above(delta), 2.0), 1.0)
     positive = model.is_positive(rows)
     for side in (False, True):
-        some = np.flatnonzero(positive == side)
-        look = shared.outlook(rows[some], side)
-        some, near = some[look.near], look.near
-        left = np.ones(len(some), dtype=np.bool_)
-        for spectrum in shared.spectra:
-            m = len(some)
-            walkers = Walkers(
-                np.full(m, side), look.start[near], look.blur[near],
-                np.ascontiguousarray(look.gain[near][:, units]),
-                np.zeros(model.n_units, dtype=np.bool_),
-                np.ascontiguousarray(place[orders[some]][None]).astype(np.int64),
-                np.full(m, model.n_units), np.zeros((m, 1), dtype=np.bool_),
-            )  # fmt: skip
-            found, bounds = np.full(m, -1), np.full((m, 2), np.nan)
-            along(spectrum, walkers, high, at[some], found, bounds)
-            good = left & (found >= 0) & (bounds[:, 1] - bounds[:, 0] <= _WIDE)
-            if spectrum is shared.spectra[-1]:
-                good = left & (found >= 0) & ~np.isnan(bounds[:, 0])
+        for spectrum, walkers, some in _walks(shared, rows, np.flatnonzero(positive == side), side):
+            order = np.ascontiguousarray(place[orders[some]][None]).astype(np.int64)
+            found, bounds = np.full(len(some), -1), np.full((len(some), 2), np.nan)
+            along(spectrum, walkers._replace(order=order), high, at[some], found, bounds)
+            good = ~decided[some] & (found >= 0) & ~np.isnan(bounds[:, 0])
+            if spectrum is not shared.spectra[-1]:
+                good &= bounds[:, 1] - bounds[:, 0] <= _WIDE
             for j in np.flatnonzero(good):
                 known = Enclosure.proved(float(bounds[j, 0]), float(bounds[j, 1]))
-                i = some[j]
-                sizes[i], lower[i], upper[i] = found[j], known.lower, known.upper
+                lengths.write(int(some[j]), int(found[j]), known)
             decided[some[good]] = True
-            left &= ~good
-            if not left.any():
+            if decided[some].all():
                 break
     return decided
 

@@ -171,9 +171,12 @@ def branch_and_bound(
 
 @kernel
 def kept_along(
-    rows: Rows, order: NDArray[np.intp], doubt: int
+    rows: Rows, order: NDArray[np.intp], doubt: int, needed: int, at: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the weight kept with the first 0, 1, 2, ... of an order fixed, and the doubtful."""
+    """Return the weight kept with the first 0, 1, 2, ... of an order fixed, and the doubtful.
+
+    Up to the first that reaches what is needed, and ``at`` least so many.
+    """
     margins = rows.margins.copy()
     kept = np.zeros(len(order) + 1, dtype=np.int64)
     unsure = np.zeros(len(order) + 1, dtype=np.bool_)
@@ -183,4 +186,6 @@ def kept_along(
         for r in range(len(margins)):
             kept[k] += rows.weights[r] * (margins[r] >= 0)
             unsure[k] |= (margins[r] < 0) & (margins[r] > -doubt)
+        if kept[k] >= needed and k >= at:
+            return kept[: k + 1], unsure[: k + 1]
     return kept, unsure

@@ -11,7 +11,12 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_probsr import SufficientReasonExplainer, sufficient_reasons
+from sklearn_probsr import (
+    LinearModel,
+    SufficientReasonExplainer,
+    compare,
+    sufficient_reasons,
+)
 from tests.benchmarks.cases import DELTA
 from tests.benchmarks.measure import best_times
 from tests.benchmarks.report import Row, Table, at_most, seconds, times
@@ -47,6 +52,40 @@ def tables() -> Iterator[Table]:
             _single("real", "400 background rows", None),
         ),
     )
+    yield Table(
+        "Comparator",
+        "`compare` over the explainer and `shap.LinearExplainer` together, on the same rows; fresh "
+        "each time, so tables are built anew. 1,000 background rows, independent features.",
+        ("d", "rows", "explainer", "shap", "compare", "ratio"),
+        (_compared(),),
+    )
+
+
+def _compared(d: int = 100, n: int = 1_000) -> Row:
+    rng = np.random.default_rng(0)
+    data = rng.random((2 * n, d)) < rng.uniform(0.1, 0.9, d)
+    weights = rng.standard_normal(d)
+    model = LinearModel(weights, float(weights @ data.mean(axis=0)))
+    rows, background = data[:n], data[n:].astype(float)
+
+    def shap_values() -> None:
+        import shap
+
+        masker = shap.maskers.Independent(background, max_samples=n)
+        shap.LinearExplainer((weights, -model.threshold), masker)(rows.astype(float))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compare(model, rows[:2], background)
+        own, theirs, both = best_times(
+            2,
+            lambda: SufficientReasonExplainer(model, background)(rows),
+            shap_values,
+            lambda: compare(model, rows, background),
+        )
+    ratio = both / (own + theirs)
+    cells = (str(d), f"{n:,}", seconds(own), seconds(theirs), seconds(both), times(ratio))
+    return Row(cells, *at_most(ratio, 3, "x"))
 
 
 def _data(columns: str) -> tuple[pd.DataFrame, LogisticRegression]:
