@@ -19,6 +19,7 @@ __all__ = [
     "check_threshold",
     "check_weights",
     "finite_floats",
+    "first_wrong",
     "labels_of",
     "listing",
     "zeros_and_ones",
@@ -125,6 +126,12 @@ def _is(value: Any, number: int) -> bool:
         return False
 
 
+def first_wrong(valid: NDArray[np.bool_], name: str) -> tuple[int, int, str]:
+    """Return where the first value is that is not valid, and how to say its row."""
+    row, column = map(int, np.argwhere(~valid)[0])
+    return row, column, f"row {row}, " if name != "x" else ""
+
+
 def finite_floats(array: NDArray[Any], names: Sequence[str], name: str) -> NDArray[np.float64]:
     """Return rows of finite numbers, or say where there is something else."""
     try:
@@ -139,8 +146,7 @@ def finite_floats(array: NDArray[Any], names: Sequence[str], name: str) -> NDArr
                 rows[index] = float(value)
         finite = np.isfinite(rows)
     if not finite.all():
-        row, column = np.argwhere(~finite)[0]
-        where = f"row {row}, " if name != "x" else ""
+        row, column, where = first_wrong(finite, name)
         raise InvalidInputError(
             f"{name} must hold finite numbers, got {array[row, column]} in {where}column "
             f"{names[column]!r}. Fill in or drop what is missing."

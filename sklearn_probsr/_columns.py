@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_probsr._checks import as_array, check_names, labels_of, listing, zeros_and_ones
+from sklearn_probsr._checks import (
+    as_array,
+    check_names,
+    first_wrong,
+    labels_of,
+    listing,
+    zeros_and_ones,
+)
 from sklearn_probsr._units import Unit, check_states
 from sklearn_probsr.exceptions import InvalidInputError
 
@@ -39,6 +46,22 @@ class Columns:
         if self.units is None:
             return self.feature_names
         return tuple(unit.name for unit in self.units)
+
+    @property
+    def first_columns(self) -> list[int]:
+        """The first column of every unit: its only one where all are 0/1 features."""
+        if self.units is None:
+            return list(range(self.n_features))
+        return [unit.columns[0] for unit in self.units]
+
+    def sum_by_unit(self, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums of numbers per column (rows, columns) over the columns of each unit."""
+        if self.units is None:
+            return parts
+        columns = [column for unit in self.units for column in unit.columns]
+        starts = np.cumsum([0, *(len(unit.columns) for unit in self.units)])[:-1]
+        totals: NDArray[np.float64] = np.add.reduceat(parts[:, columns], starts, axis=1)
+        return totals
 
     def describe(self, unit: int, row: NDArray[Any]) -> str:
         """Say in words what a unit is in a row."""
@@ -111,8 +134,7 @@ class Columns:
             return array
         ones, valid = zeros_and_ones(array)
         if not valid.all():
-            row, column = np.argwhere(~valid)[0]
-            where = f"row {row}, " if name != "x" else ""
+            row, column, where = first_wrong(valid, name)
             raise InvalidInputError(
                 f"{name} must be 0 or 1 in every column, got {array[row, column]} in {where}"
                 f"column {self.feature_names[column]!r}. Binarize it first."

@@ -10,6 +10,7 @@ import numpy as np
 import shap
 from numpy.typing import NDArray
 
+from sklearn_probsr._batches import Question
 from sklearn_probsr._comparison import Comparison
 from sklearn_probsr._distributions import (
     Background,
@@ -20,9 +21,9 @@ from sklearn_probsr._distributions import (
 )
 from sklearn_probsr._exact import decimal_fraction
 from sklearn_probsr._explainer import SufficientReasonExplainer
-from sklearn_probsr._explanation import ReasonExplanation
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._prefixes import prefixes, score
+from sklearn_probsr._reason import SufficientReasons
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["compare"]
@@ -76,17 +77,18 @@ def compare(
     3  (x0,)            1              1
     """
     explainer = SufficientReasonExplainer(model, masker, delta=delta, n_jobs=n_jobs)
-    explained = explainer(X)
-    sure = SufficientReasonExplainer(model, masker, delta=1.0, n_jobs=n_jobs)(X)
+    told = explainer(X).reasons
     linear, law = explainer.linear_model, explainer.distribution
-    values = _shap_values(linear, law, explained, shap_values)
-    table = _columns(linear, law, explained, sure, values, decimal_fraction(delta))
+    certain = Question(linear, law, "certified", {"delta": 1.0}, None)
+    sure = certain.answer(told.rows, n_jobs, silent=False)
+    values = _shap_values(linear, law, told, shap_values)
+    table = _columns(linear, law, told, sure, values, decimal_fraction(delta))
     for name, sets in (others or {}).items():
-        table |= _other(linear, law, explained, name, sets)
+        table |= _other(linear, law, told, name, sets)
     return Comparison(
         table=table,
         shap_values=values,
-        mask=explained.reasons.mask,
+        mask=told.mask,
         feature_names=linear.unit_names,
         classes=linear.classes,
         delta=float(delta),
@@ -96,10 +98,10 @@ def compare(
 
 
 def _shap_values(
-    model: LinearModel, law: Distribution, explained: ReasonExplanation, given: Any
+    model: LinearModel, law: Distribution, told: SufficientReasons, given: Any
 ) -> NDArray[np.float64]:
     """Return SHAP values of every unit: the user's, or shap's own on the same background."""
-    rows = explained.reasons.rows.astype(np.float64)
+    rows = told.rows.astype(np.float64)
     if given is None:
         if not len(rows):
             return np.zeros((0, model.n_units))
@@ -117,7 +119,7 @@ def _shap_values(
         one_each: NDArray[np.float64] = found
         return one_each
     if found.shape == (len(rows), model.n_features) and model.units is not None:
-        return np.stack([found[:, list(u.columns)].sum(axis=1) for u in model.units], axis=1)
+        return model.sum_by_unit(found)
     raise InvalidInputError(
         f"shap_values must have one value per row and feature, {(len(rows), model.n_units)}, got "
         f"shape {found.shape}. Explain the same rows, and one output of the model."
@@ -127,13 +129,12 @@ def _shap_values(
 def _columns(
     model: LinearModel,
     law: Distribution,
-    explained: ReasonExplanation,
-    sure: ReasonExplanation,
+    told: SufficientReasons,
+    sure: SufficientReasons,
     values: NDArray[np.float64],
     delta: Fraction,
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of the table."""
-    told = explained.reasons
     n, size = len(told), told.size
     signed = np.where(model.is_positive(told.rows), 1.0, -1.0)[:, None] * values
     by_size = np.argsort(-np.abs(values), axis=1, kind="stable")
@@ -155,7 +156,7 @@ def _columns(
         "guarantee_lower": told.lower,
         "guarantee_upper": told.upper,
         "minimality": told.minimality.astype(object),
-        "sure_size": sure.reason_size,
+        "sure_size": sure.size,
         "abs_shap_size": largest.size,
         "signed_shap_size": towards.size,
         "top_shap_guarantee_lower": largest.lower,
@@ -192,12 +193,11 @@ def _jaccard(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.
 def _other(
     model: LinearModel,
     law: Distribution,
-    explained: ReasonExplanation,
+    told: SufficientReasons,
     name: str,
     sets: Sequence[Iterable[int | str]],
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of another method's sets."""
-    told = explained.reasons
     if len(sets) != len(told):
         raise InvalidInputError(
             f"others[{name!r}] must hold one set of features per row, {len(told)}, got {len(sets)}."

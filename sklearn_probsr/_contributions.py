@@ -152,8 +152,7 @@ def _laws(model: LinearModel, distribution: Distribution) -> tuple[list[dict[Fra
             _law([Fraction(0), Fraction(w)], [denominator - ones, ones])
             for w, ones in zip(model.weights.tolist(), distribution.numerators, strict=True)
         ]
-        units = range(model.n_features) if model.units is None else model.units
-        return [laws[u if isinstance(u, int) else u.columns[0]] for u in units], denominator
+        return [laws[j] for j in model.first_columns], denominator
     if model.units is None:  # fair coins, in the words of this module
         return [_law([Fraction(0), Fraction(w)], [1, 1]) for w in model.weights.tolist()], 2
     denominator = math.lcm(*(len(unit.states or ()) for unit in model.units))

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from sklearn_probsr._contributions import Contributions, is_open
 from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._enclosure import Enclosure
-from sklearn_probsr._shared import FAR, LAMBDAS, Shared, View, clamped, shared_of
+from sklearn_probsr._shared import FAR, Shared, View, clamped, promises, shared_of
 from sklearn_probsr.engines._finite import FiniteSum, Part, enclose_finite
 from sklearn_probsr.engines._spectrum import set_bounds
 
@@ -194,11 +194,10 @@ class Costs:
             part[members] for part in (moments.score, moments.mean, moments.variance)
         )
         scale = max(float(mean.max(initial=0.0)), 1e-300)
-        found = []
-        for weight in LAMBDAS:
-            key = score if math.isinf(weight) else mean + weight * variance / scale
-            found.append([members[j] for j in np.argsort(-key, kind="stable")])
-        return found
+        return [
+            [members[j] for j in np.argsort(-key, kind="stable")]
+            for key in promises(score, mean, variance, scale)
+        ]
 
     def guess(self, forced: list[int], order: list[int], delta: Fraction) -> int:
         """Return the first size along an order that suffices for a normal law."""

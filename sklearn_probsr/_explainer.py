@@ -209,13 +209,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         """Return what each unit adds to the decision function over what it adds on average."""
         with np.errstate(over="ignore", invalid="ignore"):
             parts = (rows - self._means) * self.linear_model.weights
-        units = self.linear_model.units
-        if units is None:
-            return parts
-        columns = [column for unit in units for column in unit.columns]
-        starts = np.cumsum([0, *(len(unit.columns) for unit in units)])[:-1]
-        totals: NDArray[np.float64] = np.add.reduceat(parts[:, columns], starts, axis=1)
-        return totals
+            return self.linear_model.sum_by_unit(parts)
 
     def shap_values(self, X: Any, silent: bool = True) -> NDArray[np.float64]:
         """Return the values alone, zeros outside the reasons.

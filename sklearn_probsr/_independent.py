@@ -25,7 +25,7 @@ from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._local import LocalSearch
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._search import Found, Task
-from sklearn_probsr._shared import LAMBDAS, Shared, contributions_of, shared_of
+from sklearn_probsr._shared import Shared, contributions_of, promises, shared_of
 from sklearn_probsr.engines._stroll import MOST_MIXED, Sets, Walkers, measure, stroll
 
 __all__ = ["independent_curve", "independent_guarantee", "search_independent"]
@@ -205,11 +205,12 @@ def _orders(
     width = (widths[units] / shared.period).astype(np.float64)
     score = mean + (shared.centre[units] if positive else width - shared.centre[units])
     scale = np.maximum(np.where(member, mean, 0.0).max(axis=1, initial=0.0), 1e-300)[:, None]
-    orders = np.empty((len(LAMBDAS), *gain.shape), dtype=np.int64)
-    for a, weight in enumerate(LAMBDAS):
-        key = score if math.isinf(weight) else mean + weight * shared.variance[units] / scale
-        orders[a] = np.argsort(np.where(member, -key, np.inf), axis=1, kind="stable")
-    return orders
+    return np.stack(
+        [
+            np.argsort(np.where(member, -key, np.inf), axis=1, kind="stable")
+            for key in promises(score, mean, shared.variance[units], scale)
+        ]
+    )
 
 
 class _Search(LocalSearch):

@@ -177,18 +177,23 @@ class Replacement:
 
     def weight(self, features: Collection[int]) -> int:
         """Return the weight of the background rows that keep the class, exactly."""
-        kept, _, unsure = kept_weight(self.rows, np.array([*features], dtype=np.intp), self.doubt)
-        return int(self.rows.weights @ self.keeps(features)) if unsure else int(kept)
+        kept, margins, unsure = self._count(features)
+        return int(self.rows.weights @ self._settled(features, margins)) if unsure else int(kept)
 
     def keeps(self, features: Collection[int]) -> NDArray[np.bool_]:
         """Tell which background rows keep the class, exactly."""
-        _, margins, unsure = kept_weight(
-            self.rows, np.array([*features], dtype=np.intp), self.doubt
-        )
+        return self._settled(features, self._count(features)[1])
+
+    def _count(self, features: Collection[int]) -> tuple[int, NDArray[np.int64], int]:
+        return kept_weight(self.rows, np.array([*features], dtype=np.intp), self.doubt)
+
+    def _settled(self, features: Collection[int], margins: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which rows keep the class; those in doubt are counted with all their digits."""
         keeps: NDArray[np.bool_] = margins >= 0
-        if unsure:
+        doubtful = np.flatnonzero(~keeps & (margins > -self.doubt))
+        if len(doubtful):
             known = {u: self.known[u] for u in features}
-            for r in np.flatnonzero(~keeps & (margins > -self.doubt)):
+            for r in doubtful:
                 keeps[r] = self.ledger.keeps(int(r), known)
         return keeps
 

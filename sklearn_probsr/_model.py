@@ -134,9 +134,8 @@ class LinearModel(Columns):
             return self
         if not all(unit.is_binary for unit in self.units):
             return None
-        columns = [unit.columns[0] for unit in self.units]
         return LinearModel(
-            self.weights[columns],
+            self.weights[self.first_columns],
             self.threshold,
             strict=self.strict,
             feature_names=self.unit_names,
@@ -149,7 +148,7 @@ class LinearModel(Columns):
         if self.units is None:
             ones = rows
             return ones
-        ones = rows[:, [unit.columns[0] for unit in self.units]] == 1
+        ones = rows[:, self.first_columns] == 1
         return ones
 
     @cached_property

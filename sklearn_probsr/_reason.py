@@ -249,9 +249,7 @@ def most_telling(model: LinearModel, row: NDArray[Any], distribution: Any) -> ND
     with np.errstate(over="ignore", invalid="ignore"):  # 1e300 times 1e300 comes first all the same
         scale = float(np.abs(model.weights).max()) or 1.0
         costs = np.nan_to_num(sign * (model.weights / scale) * (row - means))
-    units = model.units or ()
-    totals = np.array([costs[list(unit.columns)].sum() for unit in units])
-    return np.argsort(-totals, kind="stable")
+    return np.argsort(-model.sum_by_unit(costs[None, :])[0], kind="stable")
 
 
 def _two_digits_up(value: float) -> str:

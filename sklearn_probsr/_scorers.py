@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ __all__ = ["guarantee_scorer", "neg_reason_size_scorer"]
 
 
 @dataclass(frozen=True)
-class _Scorer:
+class _Scorer(ABC):
     """A scorer in scikit-learn's sense: called with an estimator, rows and, if any, labels."""
 
     masker: Any
@@ -29,11 +30,13 @@ class _Scorer:
         return self._score(reasons)
 
     @property
+    @abstractmethod
     def _options(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """What is asked of the explainer."""
 
+    @abstractmethod
     def _score(self, reasons: ReasonExplanation) -> float:
-        raise NotImplementedError
+        """Return the score of some reasons."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Every unit's random contribution, in turns of one period, and the spectra of the
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,17 +23,17 @@ from sklearn_probsr.engines._spectrum import Law, Spectrum, build_spectra
 
 __all__ = [
     "FAR",
-    "LAMBDAS",
     "Outlook",
     "Shared",
     "View",
     "clamped",
     "contributions_of",
+    "promises",
     "shared_of",
 ]
 
 # Relative weights of the variance in the rankings; 0 is the mean cost, the signed SHAP value.
-LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
+_LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
 # Models with so few units, and so few values, are counted; spectra pay beyond.
 _FEW = 24
 _FEW_ATOMS = 120
@@ -46,6 +47,17 @@ _UNIT = 2.0**-53
 FAR = 10**6
 # Contributions whose comparison is remembered.
 _MOST_VIEWS = 2**17
+
+
+def promises(
+    score: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    scale: float | NDArray[np.float64],
+) -> Iterator[NDArray[np.float64]]:
+    """Return the keys of the rankings: the largest promise comes first in each."""
+    for weight in _LAMBDAS:
+        yield score if math.isinf(weight) else mean + weight * variance / scale
 
 
 def contributions_of(model: LinearModel, distribution: Distribution) -> Contributions:

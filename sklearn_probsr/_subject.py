@@ -51,7 +51,7 @@ class Subject(ABC):
         units = self.model.units
         if units is None:
             return rows.astype(np.float64)
-        found = rows[:, [unit.columns[0] for unit in units]].astype(np.float64)
+        found = rows[:, self.model.first_columns].astype(np.float64)
         for u, unit in enumerate(units):
             if len(unit.columns) == 1:
                 continue

@@ -83,7 +83,7 @@ class Adapted:
             rounding; it is positive for ``model.classes[1]``.
         """
         parts = self.transform(X) * self.model.weights
-        return np.column_stack([parts[:, list(unit.columns)].sum(axis=1) for unit in self.units])
+        return self.model.sum_by_unit(parts)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each raw row, as the model decides."""
