@@ -147,7 +147,7 @@ def _columns(
     inside = np.where(told.mask, np.abs(values), 0.0).sum(axis=1)
     names = np.array(model.unit_names, dtype=object)
     reason = np.empty(n, dtype=object)
-    reason[:] = [tuple(names[list(one.features)]) for one in told]
+    reason[:] = [tuple(names[list(told.features_of(i))]) for i in range(n)]
     table: dict[str, NDArray[Any]] = {
         "prediction": told.prediction,
         "margin": model.margin(told.rows),

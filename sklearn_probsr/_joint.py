@@ -24,7 +24,15 @@ from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._local import LocalSearch
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._search import Found, Task
-from sklearn_probsr.engines._joint import Rows, branch_and_bound, greedy, kept_weight
+from sklearn_probsr.engines._joint import (
+    Rows,
+    branch_and_bound,
+    greedy,
+    kept_along,
+    kept_weight,
+    open_rows,
+    prune,
+)
 
 __all__ = ["joint_curve", "joint_guarantee", "search_joint"]
 
@@ -48,7 +56,7 @@ class Ledger:
     ----------
     scale : Fraction
         What one whole number is worth.
-    entries : ndarray of int64, shape (rows, units)
+    entries : ndarray of int64, shape (units, rows)
         Contributions, rounded down.
     level : int
         What a row of the class must reach; a row that keeps it has ``sum >= level``.
@@ -89,15 +97,22 @@ class Ledger:
         ]
         seen = [[values[k] for k in np.unique(which)] for values, which in table]
         top = math.ceil(level / scale) + is_open(model, positive)
-        entries = np.ascontiguousarray(np.stack(columns, axis=1))
+        entries = np.stack(columns)
         least, most = [min(values) for values in seen], [max(values) for values in seen]
         return cls(model, background, sign, scale, entries, top, shift == 0, least, most)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """What each row has to spare when nothing is fixed."""
-        starts: NDArray[np.int64] = self.entries.sum(axis=1) - self.level
+        starts: NDArray[np.int64] = self.entries.sum(axis=0) - self.level
         return starts
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """What each unit contributes on average, in whole numbers, about."""
+        weights = self.background.weights.astype(np.float64)
+        means: NDArray[np.float64] = self.entries @ weights / weights.sum()
+        return means
 
     def keeps(self, r: int, known: dict[int, Fraction]) -> bool:
         """Tell with all digits whether a row keeps the class when some units are known."""
@@ -151,10 +166,9 @@ class Replacement:
             faces = self.ledger.faces(row)
         self._costs, self._gains, exact = faces[:, 1:].T.astype(np.bool_)
         self.exact = self.ledger.exact and bool(exact.all())
+        self._whole = faces[:, 0].astype(np.int64)
         self.rows = Rows(
-            self.ledger.starts,
-            background.weights,
-            np.ascontiguousarray((faces[:, 0].astype(np.int64) - self.ledger.entries).T),
+            self.ledger.starts, background.weights, self._whole[:, None] - self.ledger.entries
         )
 
     @cached_property
@@ -185,7 +199,7 @@ class Replacement:
         return self._settled(features, self._count(features)[1])
 
     def _count(self, features: Collection[int]) -> tuple[int, NDArray[np.int64], int]:
-        return kept_weight(self.rows, np.array([*features], dtype=np.intp), self.doubt)
+        return kept_weight(self.rows, _places(features), self.doubt)
 
     def _settled(self, features: Collection[int], margins: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which rows keep the class; those in doubt are counted with all their digits."""
@@ -199,9 +213,8 @@ class Replacement:
 
     def by_mean_gain(self, units: list[int]) -> list[int]:
         """Return units by decreasing mean gain of fixing them, the signed SHAP value."""
-        weights = self.background.weights.astype(np.float64)
-        means = self.rows.gains[units].astype(np.float64) @ weights
-        return [units[j] for j in np.argsort(-means, kind="stable")]
+        gains = (self._whole - self.ledger.means)[units]
+        return [units[j] for j in np.argsort(-gains, kind="stable")]
 
 
 def _ledger(model: LinearModel, background: Background, positive: bool, bits: int) -> Ledger:
@@ -225,7 +238,8 @@ def joint_curve(
     seen = Replacement(model, row, background)
     units = list(range(model.n_units))
     members = [u for u in units if seen.can_cost(u)]
-    first = greedy(_restricted(seen, members), background.total + 1, False)
+    rows, _ = open_rows(seen.rows, _places(members), _places(()), seen.doubt)
+    first = greedy(rows, background.total + 1, False)
     order = [members[j] for j in first]
     chosen = set(order)
     order += [u for u in seen.by_mean_gain(units) if u not in chosen]
@@ -236,10 +250,8 @@ def joint_curve(
     return np.array(order, dtype=np.intp), lower, upper
 
 
-def _restricted(seen: Replacement, members: list[int], forced: Collection[int] = ()) -> Rows:
-    """Return what the compiled search reads: members only, the forced units fixed."""
-    _, margins, _ = kept_weight(seen.rows, np.array([*forced], dtype=np.intp), 0)
-    return Rows(margins, seen.rows.weights, np.ascontiguousarray(seen.rows.gains[members]))
+def _places(units: Collection[int]) -> NDArray[np.intp]:
+    return np.array([*units], dtype=np.intp)
 
 
 def search_joint(model: LinearModel, rows: Row, task: Task, background: Background) -> Found:
@@ -265,14 +277,24 @@ class _Search(LocalSearch):
         self.total = seen.background.total
         self.needed = math.ceil(task.delta * self.total)  # the least weight that reaches delta
         self.budget = _BUDGET
-        self.rows = _restricted(seen, members, task.include)
+        self.rows, self.safe = open_rows(
+            seen.rows, _places(members), _places(task.include), seen.doubt
+        )
+        self.most = self.safe + int(self.rows.weights.sum())  # no set keeps more
+        self.places = {u: j for j, u in enumerate(members)}
         self.weights: dict[frozenset[int], int] = {}
 
     def weight(self, chosen: Collection[int]) -> int:
         key = frozenset(chosen)
         if key not in self.weights:
-            self.weights[key] = self.seen.weight([*self.forced, *key])
+            kept, _, unsure = kept_weight(self.rows, self._at(key), self.seen.doubt)
+            self.weights[key] = (
+                self.seen.weight([*self.forced, *key]) if unsure else self.safe + int(kept)
+            )
         return self.weights[key]
+
+    def _at(self, chosen: Collection[int]) -> NDArray[np.intp]:
+        return _places([self.places[u] for u in chosen])
 
     def verdict(self, chosen: Collection[int]) -> bool:
         return self.weight(chosen) >= self.needed
@@ -284,8 +306,27 @@ class _Search(LocalSearch):
         return str(Enclosure.of(Fraction(self.weight(chosen), self.total)))
 
     def proposals(self) -> list[list[int]]:
-        orders = [greedy(self.rows, self.needed, hinge) for hinge in (False, True)]
+        orders = [greedy(self.rows, self.needed - self.safe, hinge) for hinge in (False, True)]
         return [self.members, *([self.members[j] for j in order] for order in orders)]
+
+    def prefix(self, order: list[int]) -> list[int] | None:
+        needed, doubt = self.needed - self.safe, self.seen.doubt
+        kept, unsure = kept_along(self.rows, self._at(order), doubt, needed, 0)
+        if unsure.any():
+            return super().prefix(order)
+        return order[: len(kept) - 1] if kept[-1] >= needed else None
+
+    def pruned(self, order: list[int]) -> set[int]:
+        needed, doubt = self.needed - self.safe, self.seen.doubt
+        stays, sure = prune(self.rows, self._at(order), needed, doubt)
+        if not sure:
+            return super().pruned(order)
+        return {u for u, stay in zip(order, stays, strict=True) if stay}
+
+    def claim(self, chosen: set[int]) -> tuple[set[int], str]:
+        if self.monotone and self.pruned(self.in_order(chosen)) == chosen:
+            return chosen, "subset-minimal"
+        return super().claim(chosen)
 
     def best_of(self, size: int) -> set[int]:
         order = [self.members[j] for j in greedy(self.rows, self.total + 1, False)]
@@ -323,8 +364,12 @@ class _Search(LocalSearch):
 
     def _look(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
         """Look for a set of exactly a size with some weight."""
+        if needed > self.most:
+            return False, set()
         floor = -self.seen.doubt
-        verdict, mask, spent = branch_and_bound(self.rows, size, needed, floor, self.budget)
+        verdict, mask, spent = branch_and_bound(
+            self.rows, size, needed - self.safe, floor, self.budget
+        )
         self.budget -= spent
         found = {self.members[j] for j in np.flatnonzero(mask)}
         if verdict == 1 and not self.seen.exact and self.weight(found) < needed:

@@ -84,8 +84,8 @@ def prefixes(
                 lengths.lower[i], lengths.upper[i] = float_below(share), float_above(share)
         return found
     for order, lengths in zip(orders, found, strict=True):
-        decided = _along_spectra(model, rows, order, at, delta, distribution, lengths)
-        for i in np.flatnonzero(~decided).tolist():
+        left = _along_spectra(model, rows, order, at, delta, distribution, lengths)
+        for i in np.flatnonzero(left).tolist():
             guarantee = _one_by_one(model, rows[i], distribution)
             units = order[i].tolist()
             steps = range(len(units) + 1)
@@ -107,48 +107,58 @@ def score(
             share = Fraction(seen.weight(np.flatnonzero(mask[i]).tolist()), distribution.total)
             lower[i], upper[i] = float_below(share), float_above(share)
         return lower, upper
-    contributions = contributions_of(model, distribution)
-    shared = shared_of(contributions, True, distribution, whole=True) if n else None
-    positive = model.is_positive(rows)
-    for side in (False, True):
-        some = np.flatnonzero(positive == side)
-        for spectrum, walkers, kept in _walks(shared, rows, some, side):
-            chosen = np.ascontiguousarray(mask[kept][:, walkers.order[0, 0]])
-            found = measure(spectrum, walkers, chosen)
-            narrow = left[kept] & (found[:, 1] - found[:, 0] <= _WIDE)
-            for i, (low, high) in zip(kept[narrow], found[narrow].tolist(), strict=True):
-                known = Enclosure.proved(low, high)
-                lower[i], upper[i] = known.lower, known.upper
-            left[kept[narrow]] = False
-            if not left[kept].any():
-                break
+    shared = _shared(model, rows, distribution)
+    for spectrum, walkers, some in _walks(shared, model, rows, left):
+        chosen = np.ascontiguousarray(mask[some][:, walkers.order[0, 0]])
+        found = measure(spectrum, walkers, chosen)
+        narrow = found[:, 1] - found[:, 0] <= _WIDE
+        for i, (low, high) in zip(some[narrow], found[narrow].tolist(), strict=True):
+            known = Enclosure.proved(low, high)
+            lower[i], upper[i] = known.lower, known.upper
+        left[some[narrow]] = False
     for i in np.flatnonzero(left).tolist():
         known = _one_by_one(model, rows[i], distribution)(np.flatnonzero(mask[i]).tolist(), None)
         lower[i], upper[i] = known.lower, known.upper
     return lower, upper
 
 
+def _shared(model: LinearModel, rows: Row, distribution: Distribution) -> Shared | None:
+    """Return spectra of all units; None where there are none, or nothing to look at."""
+    if not len(rows):
+        return None
+    return shared_of(contributions_of(model, distribution), True, distribution, whole=True)
+
+
 def _walks(
-    shared: Shared | None, rows: Row, some: NDArray[np.intp], side: bool
+    shared: Shared | None, model: LinearModel, rows: Row, left: NDArray[np.bool_]
 ) -> Iterator[tuple[Spectrum, Walkers, NDArray[np.intp]]]:
-    """Return each spectrum with the rows of a class that are near enough; the order is the head."""
-    if shared is None or not len(some):
+    """Return each spectrum, the rough one first, with the rows of a class that are left by then.
+
+    Their order is that of the head. Spectra are built only when they are needed.
+    """
+    if shared is None:
         return
-    look = shared.outlook(rows[some], side)
-    near = look.near
-    m, h = int(near.sum()), len(shared.positions)
+    positive = model.is_positive(rows)
     units = np.array(list(shared.positions), dtype=np.int64)
-    for spectrum in shared.spectra if m else ():
-        yield (
-            spectrum,
-            Walkers(
+    h = len(units)
+    far = np.zeros(len(rows), dtype=np.bool_)
+    for degree in (0, *shared.degrees):
+        for side in (False, True):
+            some = np.flatnonzero(left & ~far & (positive == side))
+            if not len(some):
+                continue
+            look = shared.outlook(rows[some], side)
+            near = look.near
+            far[some[~near]] = True
+            m = int(near.sum())
+            walkers = Walkers(
                 np.full(m, side), look.start[near], look.blur[near],
                 np.ascontiguousarray(look.gain[near][:, units]),
                 np.zeros(h, dtype=np.bool_), np.tile(units, (1, m, 1)),
                 np.full(m, h), np.zeros((m, 1), dtype=np.bool_),
-            ),
-            some[near],
-        )  # fmt: skip
+            )  # fmt: skip
+            if m:
+                yield shared.spectrum(degree), walkers, some[near]
 
 
 def _along_rows(
@@ -172,30 +182,25 @@ def _along_spectra(
     distribution: Distribution,
     lengths: Lengths,
 ) -> NDArray[np.bool_]:
-    """Fill in the rows that spectra of all units decide, and tell which."""
-    decided = np.zeros(len(rows), dtype=np.bool_)
-    contributions = contributions_of(model, distribution)
-    shared = shared_of(contributions, True, distribution, whole=True) if len(rows) else None
+    """Fill in the rows that spectra of all units decide, and tell which are left."""
+    left = np.ones(len(rows), dtype=np.bool_)
+    shared = _shared(model, rows, distribution)
     if shared is None or delta == 1:
-        return decided
+        return left
     place = np.argsort(list(shared.positions))  # where each unit is in the head
-    high = min(math.nextafter(float_above(delta), 2.0), 1.0)
-    positive = model.is_positive(rows)
-    for side in (False, True):
-        for spectrum, walkers, some in _walks(shared, rows, np.flatnonzero(positive == side), side):
-            order = np.ascontiguousarray(place[orders[some]][None]).astype(np.int64)
-            found, bounds = np.full(len(some), -1), np.full((len(some), 2), np.nan)
-            along(spectrum, walkers._replace(order=order), high, at[some], found, bounds)
-            good = ~decided[some] & (found >= 0) & ~np.isnan(bounds[:, 0])
-            if spectrum is not shared.spectra[-1]:
-                good &= bounds[:, 1] - bounds[:, 0] <= _WIDE
-            for j in np.flatnonzero(good):
-                known = Enclosure.proved(float(bounds[j, 0]), float(bounds[j, 1]))
-                lengths.write(int(some[j]), int(found[j]), known)
-            decided[some[good]] = True
-            if decided[some].all():
-                break
-    return decided
+    low, high = float_below(delta), min(math.nextafter(float_above(delta), 2.0), 1.0)
+    for spectrum, walkers, some in _walks(shared, model, rows, left):
+        order = np.ascontiguousarray(place[orders[some]][None]).astype(np.int64)
+        found, bounds = np.full(len(some), -1), np.empty((len(some), 2))
+        along(spectrum, walkers._replace(order=order), low, high, at[some], found, bounds)
+        good = found >= 0
+        if spectrum.degree < shared.degrees[-1]:
+            good &= bounds[:, 1] - bounds[:, 0] <= _WIDE
+        for j in np.flatnonzero(good):
+            known = Enclosure.proved(float(bounds[j, 0]), float(bounds[j, 1]))
+            lengths.write(int(some[j]), int(found[j]), known)
+        left[some[good]] = False
+    return left
 
 
 def _one_by_one(

@@ -203,7 +203,7 @@ class SufficientReasons:
         exact = self.exact.get(i)
         if lower == upper and self.confidence == 1:
             exact = Fraction(lower)
-        features = self._in_order(i)
+        features = self.features_of(i)
         partial = np.where(self._columns(i), self.rows[i].astype(np.float64), np.nan)
         partial.flags.writeable = False
         positive = bool(self.model.is_positive(self.rows[i : i + 1])[0])
@@ -233,7 +233,8 @@ class SufficientReasons:
             inside[list(self.model.units[j].columns)] = True
         return inside
 
-    def _in_order(self, i: int) -> tuple[int, ...]:
+    def features_of(self, i: int) -> tuple[int, ...]:
+        """Return the features of a reason, the most telling first."""
         order = most_telling(self.model, self.rows[i], self.distribution)
         rest = [j for j in order[self.mask[i][order]].tolist() if j not in self.forced]
         return (*self.forced, *rest)

@@ -40,6 +40,8 @@ _FEW_ATOMS = 120
 # Models with more units have a rest that no reason is made of.
 _MOST_IN_HEAD = 128
 _MOST_CELLS = 2**22
+# The degree that tells a guarantee to two digits or so.
+_ROUGH = 2**11
 # With more values than this a unit, a characteristic function takes long, and decays at once.
 _FEW_VALUES = 8
 _UNIT = 2.0**-53
@@ -98,8 +100,10 @@ class Shared:
         Of each contribution, in squared turns.
     positions : dict
         Where each unit of the head is.
-    spectra : list of Spectrum
-        Of higher and higher degree.
+    head, rest : list of Law
+        Of the units in ``positions``, and of the others.
+    degrees : list of int
+        Of the spectra, lower ones first.
     """
 
     contributions: Contributions
@@ -107,7 +111,22 @@ class Shared:
     centre: NDArray[np.float64]
     variance: NDArray[np.float64]
     positions: dict[int, int]
-    spectra: list[Spectrum]
+    head: list[Law]
+    rest: list[Law]
+    degrees: list[int]
+
+    @cached_property
+    def spectra(self) -> list[Spectrum]:
+        """Spectra of higher and higher degree."""
+        return build_spectra(self.head, self.rest, self.degrees)
+
+    def spectrum(self, degree: int) -> Spectrum:
+        """Return the spectrum of one of the degrees; 0: a rough one, cheap and often enough."""
+        return self.spectra[self.degrees.index(degree)] if degree else self._rough
+
+    @cached_property
+    def _rough(self) -> Spectrum:
+        return build_spectra(self.head, self.rest, [min(_ROUGH, self.degrees[0])])[0]
 
     @classmethod
     def of(cls, contributions: Contributions, positive: bool | None) -> Shared | None:
@@ -140,11 +159,10 @@ class Shared:
         if rest:
             crowded = sum(map(len, values)) > _FEW_VALUES * len(values)
             degrees = [2**15 if crowded else 2**17]
-        spectra = build_spectra(
-            [laws[u] for u in head], [laws[u] for u in rest], sorted(set(degrees))
-        )
-        positions = {u: j for j, u in enumerate(head)}
-        return cls(contributions, period, centre, variance, positions, spectra)
+        return cls(
+            contributions, period, centre, variance, {u: j for j, u in enumerate(head)},
+            [laws[u] for u in head], [laws[u] for u in rest], sorted(set(degrees)),
+        )  # fmt: skip
 
     def start(self, whole: bool) -> float:
         """Return where the cut is when nothing is fixed, in turns from the centre of the sum.

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Rows", "branch_and_bound", "greedy", "kept_along", "kept_weight"]
+__all__ = [
+    "Rows",
+    "branch_and_bound",
+    "greedy",
+    "kept_along",
+    "kept_weight",
+    "open_rows",
+    "prune",
+]
 
 
 class Rows(NamedTuple):
@@ -37,12 +45,19 @@ def kept_weight(
     margins = rows.margins.copy()
     for i in range(len(chosen)):
         _shift(margins, rows, chosen[i], 1)
+    kept, unsure = _count(margins, rows.weights, doubt)
+    return kept, margins, unsure
+
+
+@inner
+def _count(margins: NDArray[np.int64], weights: NDArray[np.int64], doubt: int) -> tuple[int, int]:
+    """Return the weight of the rows that surely keep the class, and how many are in doubt."""
     kept = np.int64(0)
     unsure = 0
     for r in range(len(margins)):
-        kept += rows.weights[r] * (margins[r] >= 0)
+        kept += weights[r] * (margins[r] >= 0)
         unsure += (margins[r] < 0) & (margins[r] > -doubt)
-    return kept, margins, unsure  # type: ignore[return-value]
+    return kept, unsure  # type: ignore[return-value]
 
 
 @inner
@@ -51,6 +66,39 @@ def _shift(margins: NDArray[np.int64], rows: Rows, j: int, sign: int) -> None:
     gain = rows.gains[j]
     for r in range(len(margins)):
         margins[r] += sign * gain[r]
+
+
+@kernel
+def open_rows(
+    rows: Rows, members: NDArray[np.intp], forced: NDArray[np.intp], doubt: int
+) -> tuple[Rows, int]:
+    """Return the rows that members decide, forced ones fixed, and the weight that is always kept.
+
+    A row that keeps the class whatever is fixed, or surely loses it whatever is fixed, needs no
+    more looking at.
+    """
+    n = len(rows.margins)
+    margins = rows.margins.copy()
+    for i in range(len(forced)):
+        _shift(margins, rows, forced[i], 1)
+    least = margins.copy()
+    most = margins.copy()
+    for i in range(len(members)):
+        gain = rows.gains[members[i]]
+        for r in range(n):
+            least[r] += min(gain[r], 0)
+            most[r] += max(gain[r], 0)
+    left = np.flatnonzero((least < 0) & (most >= -doubt))
+    left = left[np.argsort(margins[left])]  # the worst first: they refute a set soonest
+    safe = np.int64(0)
+    for r in range(n):
+        safe += rows.weights[r] * (least[r] >= 0)
+    gains = np.empty((len(members), len(left)), dtype=np.int64)
+    for i in range(len(members)):
+        gain = rows.gains[members[i]]
+        for j in range(len(left)):
+            gains[i, j] = gain[left[j]]
+    return Rows(margins[left], rows.weights[left], gains), safe  # type: ignore[return-value]
 
 
 @inner
@@ -142,16 +190,21 @@ def branch_and_bound(
     most = _most_to_gain(rows, size)
     margins = rows.margins.copy()
     position, left = 0, size
+    spare = rows.weights.sum() - needed
     while spent <= budget:
-        spent += n
-        hopeful = np.int64(0)
-        if h - position >= left:
+        hopeful = spare >= 0 and h - position >= left
+        if hopeful:
             gain = most[left, position]
-            for r in range(n):
-                hopeful += rows.weights[r] * (margins[r] + gain[r] >= floor)
-        if hopeful >= needed and left == 0:
+            lost = np.int64(0)
+            r = 0
+            while r < n and lost <= spare:
+                lost += rows.weights[r] * (margins[r] + gain[r] < floor)
+                r += 1
+            spent += r + n // 4  # a member moves all margins at once, which is faster
+            hopeful = lost <= spare
+        if hopeful and left == 0:
             return 1, chosen, spent
-        if hopeful >= needed:
+        if hopeful:
             chosen[position] = True
             left -= 1
             _shift(margins, rows, position, 1)
@@ -183,9 +236,42 @@ def kept_along(
     for k in range(len(order) + 1):
         if k:
             _shift(margins, rows, order[k - 1], 1)
-        for r in range(len(margins)):
-            kept[k] += rows.weights[r] * (margins[r] >= 0)
-            unsure[k] |= (margins[r] < 0) & (margins[r] > -doubt)
+        kept[k], doubtful = _count(margins, rows.weights, doubt)
+        unsure[k] = doubtful > 0
         if kept[k] >= needed and k >= at:
             return kept[: k + 1], unsure[: k + 1]
     return kept, unsure
+
+
+@kernel
+def prune(
+    rows: Rows, order: NDArray[np.intp], needed: int, doubt: int
+) -> tuple[NDArray[np.bool_], bool]:
+    """Leave out members that are not needed, the last first, until all are.
+
+    Returns
+    -------
+    stays : ndarray of bool
+        Which of the order are needed.
+    sure : bool
+        False if a row was in doubt on the way: the answer means nothing then.
+    """
+    margins = rows.margins.copy()
+    for i in range(len(order)):
+        _shift(margins, rows, order[i], 1)
+    stays = np.ones(len(order), dtype=np.bool_)
+    changed = True
+    while changed:
+        changed = False
+        for i in range(len(order) - 1, -1, -1):
+            if stays[i]:
+                _shift(margins, rows, order[i], -1)
+                kept, doubtful = _count(margins, rows.weights, doubt)
+                if doubtful:
+                    return stays, False
+                if kept >= needed:
+                    stays[i] = False
+                    changed = True
+                else:
+                    _shift(margins, rows, order[i], 1)
+    return stays, True

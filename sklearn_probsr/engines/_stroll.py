@@ -296,6 +296,7 @@ def measure(spectrum: Spectrum, walkers: Walkers, mask: NDArray[np.bool_]) -> ND
 def along(
     spectrum: Spectrum,
     walkers: Walkers,
+    low: float,
     high: float,
     at: NDArray[np.int64],
     sizes: NDArray[np.int64],
@@ -303,8 +304,8 @@ def along(
 ) -> None:
     """Follow one order of every row's units, whatever they do.
 
-    ``sizes`` gets the length of the shortest prefix that surely reaches the level, or -1, and
-    ``bounds`` those of the guarantee of the first ``at``.
+    ``sizes`` gets the length of the shortest prefix that reaches the level, or -1 if a shorter one
+    might, and ``bounds`` those of the guarantee of the first ``at``.
     """
     h = len(spectrum.factors)
     nodes = np.arange(len(spectrum.node))
@@ -314,7 +315,8 @@ def along(
         reach = min(max(_FIRST_REACH, at[r]), h)
         start = 0
         sizes[r] = -1
-        while sizes[r] < 0:
+        in_doubt = False
+        while sizes[r] < 0 and not in_doubt:
             product = spectrum.rest.copy()
             live = nodes.copy()
             kept = shrink(spectrum, product, live, order[reach:])
@@ -323,8 +325,9 @@ def along(
             for k in range(reach + 1):
                 if k >= start and (sizes[r] < 0 or k == at[r]):
                     lower, upper = _kept(spectrum, suffix[k], live[:kept], beta, blur, positive)
-                    if sizes[r] < 0 and lower >= high:
+                    if sizes[r] < 0 and lower >= high and not in_doubt:
                         sizes[r] = k
+                    in_doubt = in_doubt or (sizes[r] < 0 and upper >= low)
                     if k == at[r]:
                         bounds[r, 0], bounds[r, 1] = lower, upper
                 if k < reach:
