@@ -20,7 +20,7 @@ help: ## List the targets
 setup: $(VENV)/.lint ## Create the environment with everything that development needs
 
 demo: $(VENV)/.test ## Explain a classifier of breast tumours
-	@$(BIN)/python examples/demo_breast_cancer.py
+	@$(BIN)/python -m sklearn_probsr demo --output build/demo
 
 test: $(VENV)/.test ## Run the tests and doctests, with coverage
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         sufficient_reason,
         sufficient_reasons,
     )
+    from sklearn_probsr._argmax import ArgmaxModel
     from sklearn_probsr._compare import compare
     from sklearn_probsr._comparison import Comparison
     from sklearn_probsr._curve import GuaranteeCurve
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgmaxModel",
     "Adapted",
     "Background",
     "Comparison",
@@ -83,6 +85,7 @@ _HOMES = {
     "_enclosure": ("Enclosure", "Verdict"),
     "_explainer": ("SufficientReasonExplainer",),
     "_explanation": ("ReasonExplanation",),
+    "_argmax": ("ArgmaxModel",),
     "_model": ("LinearModel",),
     "_reason": ("SufficientReason", "SufficientReasons"),
     "_scorers": ("guarantee_scorer", "neg_reason_size_scorer"),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklearn_probsr._argmax import AnyModel, ArgmaxModel
 from sklearn_probsr._arguments import check_model, check_task, check_tol, generator, open_unit
 from sklearn_probsr._curve import GuaranteeCurve, curve
 from sklearn_probsr._deficits import Instance
@@ -30,6 +31,7 @@ from sklearn_probsr._independent import (
 from sklearn_probsr._joint import joint_curve, joint_guarantee, search_joint
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._reason import SufficientReason, SufficientReasons
+from sklearn_probsr._rivals import before, rival_curve, rival_guarantee, search_rivals
 from sklearn_probsr._sampling import search_as_published, search_by_samples
 from sklearn_probsr._search import Task, search
 from sklearn_probsr.engines import enclose
@@ -41,7 +43,7 @@ _METHODS = ("certified", "monte-carlo", "paper")
 
 
 def guarantee(
-    model: LinearModel,
+    model: AnyModel,
     x: ArrayLike,
     features: Iterable[int | str],
     *,
@@ -52,7 +54,7 @@ def guarantee(
 
     Parameters
     ----------
-    model : LinearModel
+    model : LinearModel or ArgmaxModel
     x : array-like of shape (d,)
         An instance of zeros and ones, or of what the model's units can be.
     features : iterable of int or str
@@ -80,7 +82,9 @@ def guarantee(
     fixed = model.check_features(features, "features")
     width = check_tol(tol)
     if isinstance(chosen, Background):
-        return joint_guarantee(model, row, fixed, chosen)
+        return joint_guarantee(before(model, row, chosen), fixed)
+    if isinstance(model, ArgmaxModel):
+        return rival_guarantee(model, row, fixed, chosen)
     coins = _coins(model, chosen)
     if coins is None:
         return independent_guarantee(model, row, fixed, chosen, width)
@@ -89,7 +93,7 @@ def guarantee(
 
 
 def guarantee_curve(
-    model: LinearModel, x: ArrayLike, *, distribution: Any = None, tol: float = 1e-4
+    model: AnyModel, x: ArrayLike, *, distribution: Any = None, tol: float = 1e-4
 ) -> GuaranteeCurve:
     """Enclose the guarantee of every size along one order of the features.
 
@@ -98,7 +102,7 @@ def guarantee_curve(
 
     Parameters
     ----------
-    model : LinearModel
+    model : LinearModel or ArgmaxModel
     x : array-like of shape (d,)
         An instance of zeros and ones, or of what the model's units can be.
     distribution : Uniform, Product, Marginals, Background or None, default=None
@@ -122,7 +126,9 @@ def guarantee_curve(
     row = model.check_row(x)
     width = check_tol(tol)
     if isinstance(chosen, Background):
-        return GuaranteeCurve(*joint_curve(model, row, chosen), chosen)
+        return GuaranteeCurve(*joint_curve(before(model, row, chosen)), chosen)
+    if isinstance(model, ArgmaxModel):
+        return GuaranteeCurve(*rival_curve(model, row, chosen), chosen)
     coins = _coins(model, chosen)
     if coins is None:
         return GuaranteeCurve(*independent_curve(model, row, chosen, width), chosen)
@@ -131,13 +137,15 @@ def guarantee_curve(
     return GuaranteeCurve(instance.order, lower, upper, chosen)
 
 
-def _coins(model: LinearModel, distribution: Distribution) -> LinearModel | None:
-    """Return the model on 0/1 columns if every unknown one is a fair coin."""
-    return model.binary_core if isinstance(distribution, Uniform) else None
+def _coins(model: AnyModel, distribution: Distribution) -> LinearModel | None:
+    """Return the model of two classes on 0/1 columns if every unknown one is a fair coin."""
+    if isinstance(model, ArgmaxModel) or not isinstance(distribution, Uniform):
+        return None
+    return model.binary_core
 
 
 def sufficient_reason(
-    model: LinearModel,
+    model: AnyModel,
     x: ArrayLike,
     *,
     delta: float = 0.95,
@@ -156,7 +164,7 @@ def sufficient_reason(
 
     Parameters
     ----------
-    model : LinearModel
+    model : LinearModel or ArgmaxModel
     x : array-like of shape (d,)
         An instance of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95
@@ -215,7 +223,7 @@ x2 = 0 (2 of 5 features; no smaller set reaches 0.875).
 
 
 def sufficient_reasons(
-    model: LinearModel,
+    model: AnyModel,
     X: ArrayLike,
     *,
     delta: float = 0.95,
@@ -232,7 +240,7 @@ def sufficient_reasons(
 
     Parameters
     ----------
-    model : LinearModel
+    model : LinearModel or ArgmaxModel
     X : array-like of shape (n, d)
         Instances of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95
@@ -289,7 +297,10 @@ def sufficient_reasons(
     confidence = 1.0
     samples: Any = 0
     coins = _coins(model, chosen)
-    if method == "certified":
+    if isinstance(model, ArgmaxModel):
+        _refuse_beyond_two_classes(model, method)
+        found = search_rivals(model, rows, task, chosen)
+    elif method == "certified":
         if isinstance(chosen, Background):
             found = search_joint(model, rows, task, chosen)
         elif coins is None:
@@ -333,6 +344,14 @@ def sufficient_reasons(
         forced=task.include,
         exact=found.exact,
     )
+
+
+def _refuse_beyond_two_classes(model: ArgmaxModel, method: str) -> None:
+    if method != "certified":
+        raise InvalidInputError(
+            f"method must be 'certified' for a model of {len(model.classes)} classes, got "
+            f"{method!r}. Explain one class against another to use it."
+        )
 
 
 def _refuse_beyond_the_paper(

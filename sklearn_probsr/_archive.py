@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr._argmax import AnyModel, ArgmaxModel
 from sklearn_probsr._distributions import (
     Background,
     Distribution,
@@ -50,8 +51,7 @@ def write_reasons(
     meta = {
         "format": _FORMAT,
         "model": {
-            "threshold": model.threshold,
-            "strict": model.strict,
+            **_decision(model),
             "feature_names": model.feature_names,
             "classes": [plain_label(label) for label in model.classes],
             "units": None if model.units is None else [_unit(unit) for unit in model.units],
@@ -100,7 +100,8 @@ def _under(prefix: str, held: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]
 
 def _reasons(held: dict[str, NDArray[Any]], meta: dict[str, Any]) -> SufficientReasons:
     units = meta["model"].pop("units")
-    model = LinearModel(
+    kind = ArgmaxModel if "intercepts" in meta["model"] else LinearModel
+    model = kind(
         held["model/weights"],
         units=None if units is None else [Unit(**unit) for unit in units],
         **meta["model"],
@@ -134,6 +135,13 @@ def plain_label(label: Any) -> Any:
             f"Class labels must be text, numbers or booleans to be saved, got {label!r}."
         )
     return value
+
+
+def _decision(model: AnyModel) -> dict[str, Any]:
+    """Return what decides beside the weights."""
+    if isinstance(model, ArgmaxModel):
+        return {"intercepts": model.intercepts.tolist(), "last": model.last}
+    return {"threshold": model.threshold, "strict": model.strict}
 
 
 def _unit(unit: Unit) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_probsr._argmax import AnyModel
 from sklearn_probsr._exact import decimal_fraction
-from sklearn_probsr._model import LinearModel
 from sklearn_probsr._search import Task
 from sklearn_probsr.exceptions import InvalidInputError
 
@@ -19,8 +19,8 @@ __all__ = ["check_model", "check_task", "check_tol", "generator", "open_unit"]
 
 
 def check_model(model: Any) -> None:
-    """Refuse what is not a LinearModel."""
-    if not isinstance(model, LinearModel):
+    """Refuse what is neither a LinearModel nor an ArgmaxModel."""
+    if not isinstance(model, AnyModel):
         raise InvalidInputError(
             f"model must be a LinearModel, got {type(model).__name__}. "
             "Write LinearModel(weights, threshold)."
@@ -59,7 +59,7 @@ def open_unit(value: Any, name: str) -> Fraction | None:
 
 
 def check_task(
-    model: LinearModel,
+    model: AnyModel,
     delta: float,
     include: Iterable[int | str],
     exclude: Iterable[int | str],

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr._api import sufficient_reasons
+from sklearn_probsr._argmax import AnyModel
 from sklearn_probsr._distributions import Distribution, Uniform
-from sklearn_probsr._model import LinearModel
 from sklearn_probsr._reason import SufficientReasons
 from sklearn_probsr.exceptions import InvalidInputError
 
@@ -43,7 +43,7 @@ def check_seed(seed: Any) -> int | None:
 class Question:
     """What is asked of every row; ``options`` are those of `sufficient_reasons`."""
 
-    model: LinearModel
+    model: AnyModel
     distribution: Distribution
     method: str
     options: dict[str, Any]
@@ -64,7 +64,8 @@ class Question:
 
     @property
     def _fast(self) -> bool:
-        return isinstance(self.distribution, Uniform) and self.method == "certified"
+        coins = isinstance(self.distribution, Uniform) and len(self.model.classes) == 2
+        return coins and self.method == "certified"
 
     def _found(self, chunks: Sequence[Any], jobs: int, silent: bool) -> list[SufficientReasons]:
         from shap.utils import show_progress

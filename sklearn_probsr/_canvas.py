@@ -29,7 +29,7 @@ def batch(reasons: Any, what: str) -> ReasonExplanation:
             f"{what} draws a ReasonExplanation, got {type(reasons).__name__}. An aggregate, such "
             "as mean(0), is no longer made of reasons."
         )
-    found = reasons._batch(what)
+    found = reasons._batch(what).of_prediction()
     if not len(found.reasons):
         raise InvalidInputError(f"{what} needs at least one row, this explanation has none.")
     return found

@@ -19,6 +19,7 @@ __all__ = [
     "check_threshold",
     "check_weights",
     "finite_floats",
+    "finite_matrix",
     "first_wrong",
     "labels_of",
     "listing",
@@ -49,6 +50,25 @@ def check_weights(weights: ArrayLike) -> NDArray[np.float64]:
         raise InvalidInputError(f"weights must be finite, got {values[bad]} at index {bad}.")
     values.flags.writeable = False
     return values
+
+
+def finite_matrix(values: ArrayLike, ndim: int, name: str) -> NDArray[np.float64]:
+    """Return numbers of so many dimensions, whose differences are finite too."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(
+            f"{name} must be an array of numbers, got {type(values).__name__}."
+        ) from None
+    if found.ndim != ndim or not found.size:
+        raise InvalidInputError(
+            f"{name} must be an array of {ndim} dimension{'s' if ndim > 1 else ''}, got shape "
+            f"{found.shape}."
+        )
+    if not (np.abs(found) < 2.0**1022).all():
+        bad = found[~(np.abs(found) < 2.0**1022)][0]
+        raise InvalidInputError(f"{name} must be finite and below 4e307, got {bad}.")
+    return found
 
 
 def check_threshold(threshold: float) -> float:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,12 +24,56 @@ from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["Columns"]
 
+T = TypeVar("T")
 
-class Columns:
-    """The columns of a model, and the units that they belong to."""
+
+class Columns(ABC):
+    """A classifier by its columns, the units that they belong to, and its classes."""
 
     feature_names: tuple[str, ...]
+    classes: tuple[Any, ...]
     units: tuple[Unit, ...] | None
+
+    @abstractmethod
+    def winners(self, rows: NDArray[Any]) -> NDArray[np.intp]:
+        """Return which of the classes each checked row belongs to, exactly."""
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class label of each row, by exact arithmetic.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows of zeros and ones, or of what the units can be.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels out of ``classes``.
+        """
+        return self._labels[self.winners(self.check_rows(X))]
+
+    @cached_property
+    def _labels(self) -> NDArray[Any]:
+        if len({type(label) for label in self.classes}) == 1 and np.ndim(self.classes[0]) == 0:
+            return np.array(self.classes)
+        labels = np.empty(len(self.classes), dtype=object)
+        labels[:] = self.classes
+        return labels
+
+    def cached(self, key: Any, make: Callable[[], T]) -> T:
+        """Return what ``make`` gave for ``key`` before, or make it now and keep it.
+
+        Tables that depend on the weights alone live as long as the model and are not pickled.
+        """
+        if key not in self._cache:
+            self._cache[key] = make()
+        value: T = self._cache[key]
+        return value
+
+    @cached_property
+    def _cache(self) -> dict[Any, Any]:
+        return {}
 
     @property
     def n_features(self) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import shap
 from numpy.typing import NDArray
 
+from sklearn_probsr._argmax import AnyModel, ArgmaxModel
 from sklearn_probsr._batches import Question
 from sklearn_probsr._comparison import Comparison
 from sklearn_probsr._distributions import (
@@ -21,7 +23,7 @@ from sklearn_probsr._distributions import (
 )
 from sklearn_probsr._exact import decimal_fraction
 from sklearn_probsr._explainer import SufficientReasonExplainer
-from sklearn_probsr._model import LinearModel
+from sklearn_probsr._growth import grow
 from sklearn_probsr._prefixes import prefixes, score
 from sklearn_probsr._reason import SufficientReasons
 from sklearn_probsr.exceptions import InvalidInputError
@@ -53,7 +55,8 @@ def compare(
     delta : float, default=0.95
         The probability that a reason guarantees.
     shap_values : Explanation, array-like of shape (n, features) or None, default=None
-        SHAP values that you have already; None: those of `shap.LinearExplainer`.
+        SHAP values that you have already; None: those of `shap.LinearExplainer`. With an axis of
+        outputs, those of the predicted class are taken.
     others : mapping of name to one set of features per row, or None, default=None
         Other methods' sets, by feature index or name, to be scored by the same guarantee.
     n_jobs : int or None, default=None
@@ -77,10 +80,11 @@ def compare(
     3  (x0,)            1              1
     """
     explainer = SufficientReasonExplainer(model, masker, delta=delta, n_jobs=n_jobs)
-    told = explainer(X).reasons
+    explained = explainer(X)
+    told = explained.reasons
     linear, law = explainer.linear_model, explainer.distribution
-    certain = Question(linear, law, "certified", {"delta": 1.0}, None)
-    sure = certain.answer(told.rows, n_jobs, silent=False)
+    question = Question(linear, law, "certified", {"delta": 1.0}, None)
+    sure = question.answer(told.rows, n_jobs, silent=False)
     values = _shap_values(linear, law, told, shap_values)
     table = _columns(linear, law, told, sure, values, decimal_fraction(delta))
     for name, sets in (others or {}).items():
@@ -88,17 +92,19 @@ def compare(
     return Comparison(
         table=table,
         shap_values=values,
+        values=explained.data if explained.display_data is None else explained.display_data,
         mask=told.mask,
         feature_names=linear.unit_names,
         classes=linear.classes,
         delta=float(delta),
         distribution=str(law),
         others=tuple(others or ()),
+        search=partial(grow, question, told.rows, {float(delta): told, 1.0: sure}, n_jobs),
     )
 
 
 def _shap_values(
-    model: LinearModel, law: Distribution, told: SufficientReasons, given: Any
+    model: AnyModel, law: Distribution, told: SufficientReasons, given: Any
 ) -> NDArray[np.float64]:
     """Return SHAP values of every unit: the user's, or shap's own on the same background."""
     rows = told.rows.astype(np.float64)
@@ -110,11 +116,19 @@ def _shap_values(
         if isinstance(law, Background | Marginals) and len(set(law.weights.tolist())) == 1:
             background = rows_for(model, law).astype(np.float64)
         mask = shap.maskers.Independent(background, max_samples=len(background))
-        found = shap.LinearExplainer((model.weights, -model.threshold), mask).shap_values(rows)
+        scores = (
+            list(zip(model.weights, model.intercepts, strict=True))
+            if isinstance(model, ArgmaxModel)
+            else [(model.weights, -model.threshold)]
+        )
+        each = [shap.LinearExplainer(score, mask).shap_values(rows) for score in scores]
+        found = each[0] if len(each) == 1 else np.stack(each, axis=2)
     else:
         found = np.asarray(getattr(given, "values", given), dtype=np.float64)
-    if found.ndim == 3 and found.shape[2] == 2:
-        found = found[:, :, 1]  # those of the second class, as scikit-learn orders outputs
+    if found.ndim == 3 and found.shape[::2] == (len(rows), len(model.classes)):
+        # Those of the second of two classes, as scikit-learn orders outputs, or of the predicted.
+        own = 1 if len(model.classes) == 2 else model.winners(told.rows)
+        found = found[np.arange(len(rows)), :, own]
     if found.shape == (len(rows), model.n_units):
         one_each: NDArray[np.float64] = found
         return one_each
@@ -127,7 +141,7 @@ def _shap_values(
 
 
 def _columns(
-    model: LinearModel,
+    model: AnyModel,
     law: Distribution,
     told: SufficientReasons,
     sure: SufficientReasons,
@@ -136,7 +150,8 @@ def _columns(
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of the table."""
     n, size = len(told), told.size
-    signed = np.where(model.is_positive(told.rows), 1.0, -1.0)[:, None] * values
+    second = (model.winners(told.rows) == 1) | (len(model.classes) > 2)
+    signed = np.where(second, 1.0, -1.0)[:, None] * values  # towards the prediction
     by_size = np.argsort(-np.abs(values), axis=1, kind="stable")
     by_sign = np.argsort(-signed, axis=1, kind="stable")
     largest, towards = prefixes(model, told.rows, (by_size, by_sign), size, delta, law)
@@ -176,7 +191,7 @@ def _columns(
 
 
 def _scored(
-    model: LinearModel, law: Distribution, rows: NDArray[Any], mask: NDArray[np.bool_], word: str
+    model: AnyModel, law: Distribution, rows: NDArray[Any], mask: NDArray[np.bool_], word: str
 ) -> dict[str, NDArray[Any]]:
     """Return the guarantee of one set per row."""
     lower, upper = score(model, rows, mask, law)
@@ -191,7 +206,7 @@ def _jaccard(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _other(
-    model: LinearModel,
+    model: AnyModel,
     law: Distribution,
     told: SufficientReasons,
     name: str,

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._archive import plain_label
+from sklearn_probsr._archive import atomically, plain_label
 from sklearn_probsr._enclosure import lower_text
+from sklearn_probsr._growth import Growth
 from sklearn_probsr.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison"]
 
-_FORMAT = "sklearn-probsr comparison 1"
+_FORMAT = "sklearn-probsr comparison 2"
 # People take in about so many facts at once.
 _FEW = 7
 
@@ -32,25 +37,32 @@ class Comparison:
     table : dict of str to ndarray
         The columns of `to_frame`.
     shap_values : ndarray of shape (n, features)
+        Those of the second of two classes, or of the predicted one of more.
+    values : ndarray of shape (n, features)
+        The features as a person reads them.
     mask : ndarray of bool, shape (n, features)
         Which features are in each reason.
     feature_names : tuple of str
-    classes : pair of labels
+    classes : tuple of labels
     delta : float
     distribution : str
         What the guarantees speak of.
     others : tuple of str, default=()
         The names of other methods in the table.
+    search : callable or None, default=None
+        What finds `growth` when it is asked for.
     """
 
     table: dict[str, NDArray[Any]]
     shap_values: NDArray[np.float64]
+    values: NDArray[Any]
     mask: NDArray[np.bool_]
     feature_names: tuple[str, ...]
-    classes: tuple[Any, Any]
+    classes: tuple[Any, ...]
     delta: float
     distribution: str
     others: tuple[str, ...] = ()
+    search: Callable[[], Growth] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.mask)
@@ -165,6 +177,32 @@ class Comparison:
 
         return draw(self)
 
+    @cached_property
+    def growth(self) -> Growth:
+        """The reasons of every row at several levels of delta, found when first asked for."""
+        if self.search is None:
+            raise InvalidInputError("This comparison does not know how reasons grow.")
+        return self.search()
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write a page that explains every row, to read in any browser without Python.
+
+        One file that asks nothing of a network: the summary, a table of the rows to sort and
+        filter, the reason of each beside its SHAP values, and a slider for the guarantee, for
+        which the reasons at several levels are searched first. The file appears when it is whole;
+        one that was there before is replaced.
+
+        Parameters
+        ----------
+        path : path-like
+        title : str or None, default=None
+            The headline; None: a general one.
+        """
+        from sklearn_probsr._page import page
+
+        text = page(self, title).encode()
+        atomically(Path(path), lambda file: file.write(text))
+
     def to_markdown(self, max_rows: int = 20) -> str:
         """Return the summary and the first rows as Markdown.
 
@@ -186,13 +224,20 @@ class Comparison:
         return "\n".join(lines)
 
     def to_json(self) -> str:
-        """Return everything as JSON; `from_json` reads it back."""
+        """Return everything, `growth` included, as JSON; `from_json` reads it back."""
         columns = {name: [_json(v) for v in column] for name, column in self.table.items()}
         return json.dumps(
             {
                 "format": _FORMAT,
                 "table": columns,
                 "shap_values": self.shap_values.tolist(),
+                "values": [[_json(v) for v in row] for row in self.values],
+                "growth": {
+                    "levels": self.growth.levels,
+                    "mask": np.packbits(self.growth.mask, axis=2).tolist(),
+                    "lower": self.growth.lower.tolist(),
+                    "minimality": self.growth.minimality.tolist(),
+                },
                 "mask": self.mask.astype(int).tolist(),
                 "feature_names": self.feature_names,
                 "classes": [plain_label(label) for label in self.classes],
@@ -222,8 +267,10 @@ class Comparison:
             raise InvalidInputError("This is not what Comparison.to_json wrote.") from None
         width = len(held["feature_names"])
         table = {name: _column(name, column) for name, column in held.pop("table").items()}
-        return cls(
+        grown = _growth(held.pop("growth"), width)
+        found = cls(
             table=table,
+            values=np.array(held.pop("values"), dtype=object).reshape(-1, width),
             shap_values=np.array(held.pop("shap_values"), dtype=np.float64).reshape(-1, width),
             mask=np.array(held.pop("mask"), dtype=np.bool_).reshape(-1, width),
             feature_names=tuple(held.pop("feature_names")),
@@ -231,6 +278,8 @@ class Comparison:
             others=tuple(held.pop("others")),
             **held,
         )
+        found.__dict__["growth"] = grown
+        return found
 
     def __repr__(self) -> str:
         return f"Comparison(<{len(self)} rows, {len(self.feature_names)} features>)"
@@ -273,6 +322,18 @@ def _json(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _growth(held: dict[str, Any], width: int) -> Growth:
+    levels = tuple(held["levels"])
+    bits = np.array(held["mask"], dtype=np.uint8).reshape(len(levels), -1, -(-width // 8))
+    mask = np.unpackbits(bits, axis=2, count=width).astype(np.bool_)
+    return Growth(
+        levels,
+        mask,
+        np.array(held["lower"], dtype=np.float64).reshape(mask.shape[:2]),
+        np.array(held["minimality"], dtype=np.str_).reshape(mask.shape[:2]),
+    )
 
 
 def _column(name: str, values: list[Any]) -> NDArray[Any]:

@@ -19,10 +19,12 @@ from sklearn_probsr._shared import FAR, Shared, View, clamped, promises, shared_
 from sklearn_probsr.engines._finite import FiniteSum, Part, enclose_finite
 from sklearn_probsr.engines._spectrum import set_bounds
 
-__all__ = ["TOL", "WIDE", "Costs"]
+__all__ = ["ROUGH", "TOL", "WIDE", "Costs"]
 
 # Width to which the guarantee of an answer is computed.
 TOL = 1e-4
+# Where a guarantee need not be known better than this, the roughest bounds are tried first.
+ROUGH = 5e-3
 # Beyond this, the answers of a batch are looked at again.
 WIDE = 1e-3
 # The degree of spectra: lower ones need not be tried again for a set.
@@ -144,7 +146,8 @@ class Costs:
             return None
         blur = float(shared.blur(start, gains))
         best = Enclosure(0.0, 1.0)
-        for spectrum in shared.spectra:
+        for degree in (0, *shared.degrees) if tol >= ROUGH else shared.degrees:
+            spectrum = shared.spectrum(degree)
             lower, upper = set_bounds(spectrum, free, start - math.fsum(gains), blur)
             if self.positive:
                 lower, upper = 1 - upper, 1 - lower

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr._checks import as_array
+from sklearn_probsr._columns import Columns
 from sklearn_probsr._data import Data, binary_rows, check_shape, rows_of
 from sklearn_probsr._exact import decimal_fraction
-from sklearn_probsr._model import LinearModel
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = [
@@ -210,7 +210,7 @@ def _probability(value: Any, i: int) -> Fraction:
     return number
 
 
-def check_distribution(distribution: Any, model: LinearModel) -> Distribution:
+def check_distribution(distribution: Any, model: Columns) -> Distribution:
     """Return the distribution that an argument means for a model; None means uniform."""
     if distribution is None:
         distribution = Uniform()
@@ -240,7 +240,7 @@ def check_distribution(distribution: Any, model: LinearModel) -> Distribution:
     )
 
 
-def _check_product(product: Product, model: LinearModel) -> None:
+def _check_product(product: Product, model: Columns) -> None:
     other = [unit.name for unit in model.units or () if not unit.is_binary]
     if other:
         raise InvalidInputError(
@@ -253,7 +253,7 @@ def _check_product(product: Product, model: LinearModel) -> None:
         )
 
 
-def rows_for(model: LinearModel, data: Background | Marginals) -> NDArray[Any]:
+def rows_for(model: Columns, data: Background | Marginals) -> NDArray[Any]:
     """Return the rows of a background in the form of a model's own rows."""
     if model.units is None:
         return binary_rows(data.rows, model.feature_names)
@@ -262,7 +262,7 @@ def rows_for(model: LinearModel, data: Background | Marginals) -> NDArray[Any]:
     )
 
 
-def column_means(model: LinearModel, distribution: Distribution) -> NDArray[np.float64]:
+def column_means(model: Columns, distribution: Distribution) -> NDArray[np.float64]:
     """Return what the columns of the model are on average when they are unknown."""
     if isinstance(distribution, Background | Marginals):
         rows = rows_for(model, distribution).astype(np.float64)

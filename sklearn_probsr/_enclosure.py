@@ -109,6 +109,13 @@ class Enclosure:
         below, above = math.nextafter(lower, -1.0), math.nextafter(upper, 2.0)
         return cls(max(below, 0.0), min(above, 1.0))
 
+    @classmethod
+    def between(cls, lower: Fraction, upper: Fraction) -> Enclosure:
+        """Return a proved enclosure from exact bounds."""
+        if lower == upper:
+            return cls.of(lower)
+        return cls.proved(float_below(lower), float_above(upper))
+
     @property
     def width(self) -> float:
         """The length of the interval."""
@@ -121,7 +128,8 @@ class Enclosure:
                 return known
         return Enclosure(max(self.lower, other.lower), min(self.upper, other.upper))
 
-    def _ends(self) -> tuple[Fraction, Fraction]:
+    def ends(self) -> tuple[Fraction, Fraction]:
+        """Return both bounds exactly."""
         if self.exact is not None:
             return self.exact, self.exact
         return decimal_fraction(self.lower), decimal_fraction(self.upper)
@@ -130,27 +138,27 @@ class Enclosure:
         return Verdict(True if yes else False if no else None, self.confidence)
 
     def __ge__(self, delta: Any) -> Verdict:
-        lower, upper = self._ends()
+        lower, upper = self.ends()
         level = _level(delta)
         return self._verdict(lower >= level, upper < level)
 
     def __gt__(self, delta: Any) -> Verdict:
-        lower, upper = self._ends()
+        lower, upper = self.ends()
         level = _level(delta)
         return self._verdict(lower > level, upper <= level)
 
     def __lt__(self, delta: Any) -> Verdict:
-        lower, upper = self._ends()
+        lower, upper = self.ends()
         level = _level(delta)
         return self._verdict(upper < level, lower >= level)
 
     def __le__(self, delta: Any) -> Verdict:
-        lower, upper = self._ends()
+        lower, upper = self.ends()
         level = _level(delta)
         return self._verdict(upper <= level, lower > level)
 
     def __str__(self) -> str:
-        below, above = self._ends()
+        below, above = self.ends()
         lower, upper = lower_text(below), upper_text(above)
         return lower if lower == upper else f"[{lower}, {upper}]"
 

@@ -11,6 +11,7 @@ import shap
 from numpy.typing import NDArray
 from shap._serializable import Deserializer, Serializable, Serializer
 
+from sklearn_probsr._argmax import ArgmaxModel
 from sklearn_probsr._batches import Question, check_seed
 from sklearn_probsr._distributions import Distribution, check_distribution, column_means
 from sklearn_probsr._explanation import ReasonExplanation
@@ -73,8 +74,9 @@ class SufficientReasonExplainer(shap.Explainer):
         The model that is explained.
     distribution : object
         What the guarantees speak of.
-    expected_value : float
-        The expected decision function, the base value of every row.
+    expected_value : float or ndarray of shape (classes,)
+        The expected decision function, the base value of every row; of several classes, the
+        expected score of each.
 
     Examples
     --------
@@ -136,9 +138,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         law = distribution_of(masker, lambda X: subject.transform(subject.frame(X)))
         self.distribution: Distribution = check_distribution(law, self.linear_model)
         self._means = column_means(self.linear_model, self.distribution)
-        with np.errstate(over="ignore"):
-            expected = self._means @ self.linear_model.weights - self.linear_model.threshold
-        self.expected_value = float(expected)
+        self.expected_value = self._expected()
         self._question = Question(
             self.linear_model,
             self.distribution,
@@ -190,8 +190,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         return ReasonExplanation(
             reasons,
             # Adding 0.0 leaves no negative zeros, which plots print as such.
-            np.where(reasons.mask, self._attributions(rows), 0.0) + 0.0,
-            np.full(len(rows), self.expected_value),
+            self._attributions(rows, reasons.mask) + 0.0,
+            np.repeat(np.asarray(self.expected_value)[None], len(rows), axis=0),
             self._subject.codes(rows),
             self._subject.display(raw, rows),
             self._subject.names,
@@ -199,17 +199,36 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         )
 
     @property
-    def _output_name(self) -> str:
+    def _output_name(self) -> str | list[str]:
+        classes = self.linear_model.classes
+        if len(classes) > 2:
+            given = classes if self.output_names is None else self.output_names
+            return [str(name) for name in given]
         if self.output_names is not None:
             return str(self.output_names)
-        first, second = self.linear_model.classes
-        return f"decision function of {second} against {first}"
+        return f"decision function of {classes[1]} against {classes[0]}"
 
-    def _attributions(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return what each unit adds to the decision function over what it adds on average."""
+    def _expected(self) -> Any:
+        """Return the expected decision function, or the expected score of every class."""
+        model = self.linear_model
+        with np.errstate(over="ignore"):
+            if isinstance(model, ArgmaxModel):
+                return model.weights @ self._means + model.intercepts
+            return float(self._means @ model.weights - model.threshold)
+
+    def _attributions(self, rows: NDArray[Any], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return what each unit of a reason adds over what it adds on average, else zero.
+
+        To the decision function, or to the score of every class.
+        """
+        model = self.linear_model
+        several = isinstance(model, ArgmaxModel)
+        found = []
         with np.errstate(over="ignore", invalid="ignore"):
-            parts = (rows - self._means) * self.linear_model.weights
-            return self.linear_model.sum_by_unit(parts)
+            for weights in np.atleast_2d(model.weights):
+                parts = model.sum_by_unit((rows - self._means) * weights)
+                found.append(np.where(mask, parts, 0.0))
+        return np.stack(found, axis=2) if several else found[0]
 
     def shap_values(self, X: Any, silent: bool = True) -> NDArray[np.float64]:
         """Return the values alone, zeros outside the reasons.

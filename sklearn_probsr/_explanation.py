@@ -31,17 +31,17 @@ class ReasonExplanation(SlicedExplanation):
     ----------
     reasons : SufficientReasons
         The reasons themselves, with the model and the distribution that they speak of.
-    values : ndarray of shape (n, features)
-        Zero outside the reasons.
-    base_values : ndarray of shape (n,)
+    values : ndarray of shape (n, features) or (n, features, classes)
+        Zero outside the reasons; with a third axis for a model of more than two classes.
+    base_values : ndarray of shape (n,) or (n, classes)
         What the values of a row are added to.
     data : ndarray of shape (n, features)
         The features as numbers, codes for categories.
     display_data : ndarray of shape (n, features) or None
         The features as a person reads them.
     feature_names : sequence of str
-    output_names : str
-        What the values add up to.
+    output_names : str or sequence of str
+        What the values add up to; of several classes, the name of each.
     in_probability : bool, default=False
         Whether values are gains in probability; see `as_guarantee`.
 
@@ -158,17 +158,48 @@ class ReasonExplanation(SlicedExplanation):
                 f"{what} needs all {n} features in their order, this explanation has "
                 f"{len(units)} of them. Slice rows only, as in reasons[:10]."
             )
-        display = self.display_data
+        single = self._at.ndim == 0
+
+        def lines(array: Any) -> Any:
+            return np.asarray(array)[None] if single else np.asarray(array)
+
+        display, outputs = self.display_data, self.output_names
         return ReasonExplanation(
             self.reasons,
-            np.atleast_2d(self.values),
-            np.atleast_1d(self.base_values),
-            np.atleast_2d(self.data),
-            None if display is None else np.atleast_2d(display),
+            lines(self.values),
+            lines(self.base_values),
+            lines(self.data),
+            None if display is None else lines(display),
             list(self.feature_names),
-            str(self.output_names),
+            str(outputs) if isinstance(outputs, str) else [str(name) for name in outputs],
             self.in_probability,
         )
+
+    def of_prediction(self) -> ReasonExplanation:
+        """Return the values of each row's own class, of a model of several classes.
+
+        Returns
+        -------
+        ReasonExplanation
+            With values of shape (n, features), as plots of one output expect them; itself, if it
+            has but one output.
+        """
+        batch = self._batch("of_prediction")
+        if batch.values.ndim == 2:
+            return self
+        told = batch.reasons
+        own, each = told.model.winners(told.rows), np.arange(len(told))
+        view = ReasonExplanation(
+            told,
+            batch.values[each, :, own],
+            batch.base_values[each, own],
+            batch.data,
+            batch.display_data,
+            batch.feature_names,
+            "score of the predicted class",
+            batch.in_probability,
+        )
+        return view[0] if self._at.ndim == 0 else view
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation to a file, without pickle.

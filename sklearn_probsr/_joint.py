@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ from sklearn_probsr.engines._joint import (
     prune,
 )
 
-__all__ = ["joint_curve", "joint_guarantee", "search_joint"]
+__all__ = ["JointSearch", "Replacement", "Seen", "joint_curve", "joint_guarantee", "search_joint"]
 
 # Contributions of the background are cut to so many bits together, which leaves room for
 # instances a thousand times as far out.
@@ -77,8 +78,15 @@ class Ledger:
     most: list[Fraction]
 
     @classmethod
-    def of(cls, model: LinearModel, background: Background, positive: bool, bits: int) -> Ledger:
-        """Write it for a class, cut to so many bits."""
+    def of(
+        cls,
+        model: LinearModel,
+        background: Background,
+        positive: bool,
+        bits: int,
+        coarsest: Fraction | None = None,
+    ) -> Ledger:
+        """Write it for a class, cut to so many bits, or on a given coarser scale."""
         sign = 1 if positive else -1
         table = [
             ([sign * c for c in values], which)
@@ -90,16 +98,18 @@ class Ledger:
         )))  # fmt: skip
         reach = abs(level) + sum(max(map(abs, values)) for values, _ in table)
         shift = max(math.ceil(reach / unit).bit_length() - bits, 0)
-        scale = unit * 2**shift
+        scale = unit * 2**shift if coarsest is None else coarsest
         columns = [
             np.array([math.floor(c / scale) for c in values], dtype=np.int64)[which]
             for values, which in table
         ]
         seen = [[values[k] for k in np.unique(which)] for values, which in table]
-        top = math.ceil(level / scale) + is_open(model, positive)
+        reached = level / scale
+        top = math.floor(reached) + 1 if is_open(model, positive) else math.ceil(reached)
         entries = np.stack(columns)
         least, most = [min(values) for values in seen], [max(values) for values in seen]
-        return cls(model, background, sign, scale, entries, top, shift == 0, least, most)
+        exact = (unit / scale).denominator == 1
+        return cls(model, background, sign, scale, entries, top, exact, least, most)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -150,14 +160,43 @@ class Ledger:
         return {}
 
 
+class Seen(Protocol):
+    """An instance before a background: what a search asks of it."""
+
+    background: Background
+    rows: Rows
+    exact: bool
+
+    @property
+    def doubt(self) -> int:
+        """How much a margin may be short by, plus one."""
+
+    def can_cost(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown costs some row anything."""
+
+    def can_gain(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown gains some row anything."""
+
+    def weight(self, features: Collection[int]) -> int:
+        """Return the weight of the background rows that keep the class, exactly."""
+
+    def by_mean_gain(self, units: list[int]) -> list[int]:
+        """Return units by decreasing mean gain of fixing them."""
+
+
 class Replacement:
     """An instance before a background."""
 
-    def __init__(self, model: LinearModel, row: Row, background: Background) -> None:
+    def __init__(
+        self, model: LinearModel, row: Row, background: Background, scale: Fraction | None = None
+    ) -> None:
         positive = bool(model.is_positive(row[None, :])[0])
         self.background = background
         self.row = row
-        self.ledger = _ledger(model, background, positive, _BITS)
+        self.ledger = model.cached(
+            ("ledger", background, positive, scale),
+            lambda: Ledger.of(model, background, positive, _BITS, scale),
+        )
         faces = self.ledger.faces(row)
         beyond = int(np.abs(faces[:, 0]).sum()).bit_length() - (_MOST_BITS - 1)
         if beyond > 0:
@@ -217,26 +256,17 @@ class Replacement:
         return [units[j] for j in np.argsort(-gains, kind="stable")]
 
 
-def _ledger(model: LinearModel, background: Background, positive: bool, bits: int) -> Ledger:
-    return model.cached(
-        ("ledger", background, positive), lambda: Ledger.of(model, background, positive, bits)
-    )
-
-
-def joint_guarantee(
-    model: LinearModel, row: Row, features: Collection[int], background: Background
-) -> Enclosure:
+def joint_guarantee(seen: Seen, features: Collection[int]) -> Enclosure:
     """Return the exact share of background rows that keep the class."""
-    kept = Replacement(model, row, background).weight(features)
-    return Enclosure.of(Fraction(kept, background.total))
+    return Enclosure.of(Fraction(seen.weight(features), seen.background.total))
 
 
 def joint_curve(
-    model: LinearModel, row: Row, background: Background
+    seen: Seen,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
     """Return the order in which greed fixes units, and the exact share at every size."""
-    seen = Replacement(model, row, background)
-    units = list(range(model.n_units))
+    background = seen.background
+    units = list(range(len(seen.rows.gains)))
     members = [u for u in units if seen.can_cost(u)]
     rows, _ = open_rows(seen.rows, _places(members), _places(()), seen.doubt)
     first = greedy(rows, background.total + 1, False)
@@ -258,17 +288,17 @@ def search_joint(model: LinearModel, rows: Row, task: Task, background: Backgrou
     """Return a small set of each row that reaches delta, and what was proved of it."""
     found = Found.empty(len(rows), model.n_units)
     for i, row in enumerate(rows):
-        search = _Search(Replacement(model, row, background), task)
+        search = JointSearch(Replacement(model, row, background), task)
         features, minimality = search.run(i, str(background))
         share = Fraction(search.seen.weight(features), background.total)
         found.write(i, features, Enclosure.of(share), minimality)
     return found
 
 
-class _Search(LocalSearch):
+class JointSearch(LocalSearch):
     """The search of one row."""
 
-    def __init__(self, seen: Replacement, task: Task) -> None:
+    def __init__(self, seen: Seen, task: Task) -> None:
         barred = {*task.include, *task.exclude}
         units = [u for u in range(len(seen.rows.gains)) if u not in barred and seen.can_cost(u)]
         members = seen.by_mean_gain(units)

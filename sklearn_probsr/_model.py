@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +24,6 @@ from sklearn_probsr._exact import integer_multiples
 from sklearn_probsr._units import Unit, check_units
 
 __all__ = ["IntegerForm", "LinearModel"]
-
-T = TypeVar("T")
 
 _EXACT_FLOAT_SUM = 2**53
 
@@ -142,6 +140,12 @@ class LinearModel(Columns):
             classes=self.classes,
         )
 
+    def renamed(self, feature_names: Sequence[str]) -> LinearModel:
+        """Return the same model with other names of its columns."""
+        return _rebuild(
+            self.weights, self.threshold, self.strict, feature_names, self.classes, self.units
+        )
+
     def core_rows(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Return checked rows in the columns of the binary core."""
         ones: NDArray[np.bool_]
@@ -219,29 +223,9 @@ class LinearModel(Columns):
             for unit in self.units
         ]
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class label of each row, by the exact sign of ``x · weights - threshold``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Rows of zeros and ones, or of what the units can be.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels out of ``classes``.
-        """
-        positive = self.is_positive(self.check_rows(X))
-        return self._labels[positive.astype(np.intp)]
-
-    @cached_property
-    def _labels(self) -> NDArray[Any]:
-        labels = np.empty(2, dtype=object)
-        labels[:] = self.classes
-        if type(self.classes[0]) is type(self.classes[1]) and np.ndim(self.classes[0]) == 0:
-            return np.array(self.classes)
-        return labels
+    def winners(self, rows: NDArray[Any]) -> NDArray[np.intp]:
+        """Return which of the classes each checked row belongs to, exactly."""
+        return self.is_positive(rows).astype(np.intp)
 
     def margin(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return ``x · weights - threshold`` for each row, correctly rounded.
@@ -267,20 +251,6 @@ class LinearModel(Columns):
             return float(exact)
         except OverflowError:
             return math.inf if exact > 0 else -math.inf
-
-    def cached(self, key: Any, make: Callable[[], T]) -> T:
-        """Return what ``make`` gave for ``key`` before, or make it now and keep it.
-
-        Tables that depend on the weights alone live as long as the model and are not pickled.
-        """
-        if key not in self._cache:
-            self._cache[key] = make()
-        value: T = self._cache[key]
-        return value
-
-    @cached_property
-    def _cache(self) -> dict[Any, Any]:
-        return {}
 
 
 def _rebuild(

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr._argmax import AnyModel, ArgmaxModel
 from sklearn_probsr._costs import TOL, Costs
 from sklearn_probsr._deficits import Instance
 from sklearn_probsr._distributions import Background, Distribution, Uniform
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
-from sklearn_probsr._joint import Replacement
-from sklearn_probsr._model import LinearModel
+from sklearn_probsr._joint import Seen
+from sklearn_probsr._rivals import RivalCosts, before
 from sklearn_probsr._shared import Shared, contributions_of, shared_of
 from sklearn_probsr.engines import enclose
 from sklearn_probsr.engines._joint import kept_along
@@ -48,7 +49,7 @@ class Lengths(NamedTuple):
 
 
 def prefixes(
-    model: LinearModel,
+    model: AnyModel,
     rows: Row,
     orders: Sequence[NDArray[np.intp]],
     at: NDArray[np.int64],
@@ -59,7 +60,7 @@ def prefixes(
 
     Parameters
     ----------
-    model : LinearModel
+    model : LinearModel or ArgmaxModel
     rows : ndarray of shape (n, d)
     orders : sequence of ndarray of int, shape (n, units)
     at : ndarray of int, shape (n,)
@@ -78,7 +79,7 @@ def prefixes(
     ]
     if isinstance(distribution, Background):
         for i, row in enumerate(rows):
-            seen = Replacement(model, row, distribution)
+            seen = before(model, row, distribution)
             for order, lengths in zip(orders, found, strict=True):
                 lengths.size[i], share = _along_rows(seen, order[i], int(at[i]), delta)
                 lengths.lower[i], lengths.upper[i] = float_below(share), float_above(share)
@@ -95,7 +96,7 @@ def prefixes(
 
 
 def score(
-    model: LinearModel, rows: Row, mask: NDArray[np.bool_], distribution: Distribution
+    model: AnyModel, rows: Row, mask: NDArray[np.bool_], distribution: Distribution
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bound the guarantee of one set of units for every row."""
     n = len(rows)
@@ -103,7 +104,7 @@ def score(
     left = np.ones(n, dtype=np.bool_)
     if isinstance(distribution, Background):
         for i, row in enumerate(rows):
-            seen = Replacement(model, row, distribution)
+            seen = before(model, row, distribution)
             share = Fraction(seen.weight(np.flatnonzero(mask[i]).tolist()), distribution.total)
             lower[i], upper[i] = float_below(share), float_above(share)
         return lower, upper
@@ -122,15 +123,15 @@ def score(
     return lower, upper
 
 
-def _shared(model: LinearModel, rows: Row, distribution: Distribution) -> Shared | None:
+def _shared(model: AnyModel, rows: Row, distribution: Distribution) -> Shared | None:
     """Return spectra of all units; None where there are none, or nothing to look at."""
-    if not len(rows):
+    if not len(rows) or isinstance(model, ArgmaxModel):
         return None
     return shared_of(contributions_of(model, distribution), True, distribution, whole=True)
 
 
 def _walks(
-    shared: Shared | None, model: LinearModel, rows: Row, left: NDArray[np.bool_]
+    shared: Shared | None, model: AnyModel, rows: Row, left: NDArray[np.bool_]
 ) -> Iterator[tuple[Spectrum, Walkers, NDArray[np.intp]]]:
     """Return each spectrum, the rough one first, with the rows of a class that are left by then.
 
@@ -138,7 +139,7 @@ def _walks(
     """
     if shared is None:
         return
-    positive = model.is_positive(rows)
+    positive = model.winners(rows) == 1
     units = np.array(list(shared.positions), dtype=np.int64)
     h = len(units)
     far = np.zeros(len(rows), dtype=np.bool_)
@@ -162,7 +163,7 @@ def _walks(
 
 
 def _along_rows(
-    seen: Replacement, order: NDArray[np.intp], at: int, delta: Fraction
+    seen: Seen, order: NDArray[np.intp], at: int, delta: Fraction
 ) -> tuple[int, Fraction]:
     """Count background rows; what is in doubt is counted again with all its digits."""
     total = seen.background.total
@@ -174,7 +175,7 @@ def _along_rows(
 
 
 def _along_spectra(
-    model: LinearModel,
+    model: AnyModel,
     rows: Row,
     orders: NDArray[np.intp],
     at: NDArray[np.int64],
@@ -204,9 +205,11 @@ def _along_spectra(
 
 
 def _one_by_one(
-    model: LinearModel, row: Row, distribution: Distribution
+    model: AnyModel, row: Row, distribution: Distribution
 ) -> Callable[[list[int], Fraction | None], Enclosure]:
     """Return what encloses the guarantee of any set of a row's units."""
+    if isinstance(model, ArgmaxModel):
+        return RivalCosts(model, row, distribution).enclosure
     core = model.binary_core if isinstance(distribution, Uniform) else None
     if core is None:
         costs = Costs(contributions_of(model, distribution), row, distribution)

@@ -12,15 +12,15 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr._argmax import AnyModel, ArgmaxModel
 from sklearn_probsr._deficits import Instance
 from sklearn_probsr._distributions import column_means
 from sklearn_probsr._enclosure import Enclosure, lower_text
 from sklearn_probsr._exact import decimal_fraction
-from sklearn_probsr._model import LinearModel
 
-__all__ = ["SufficientReason", "SufficientReasons"]
+__all__ = ["CLAIMS", "SufficientReason", "SufficientReasons"]
 
-_CLAIMS = {
+CLAIMS = {
     "minimum": "no smaller set reaches {delta}",
     "subset-minimal": "none can be left out",
     "near-subset-minimal": "none is known to be superfluous",
@@ -100,7 +100,7 @@ class SufficientReason:
         trust = ""
         if self.guarantee.confidence < 1:
             trust = f", with confidence {lower_text(self.guarantee.confidence, 9)}"
-        claim = _CLAIMS[self.minimality].format(
+        claim = CLAIMS[self.minimality].format(
             epsilon=_two_digits_up(self.epsilon), delta=self.delta, size=self.size
         )
         return (
@@ -125,7 +125,7 @@ class SufficientReasons:
         Of every enclosure; 1.0 for a proof.
     distribution : object
     method : str
-    model : LinearModel
+    model : LinearModel or ArgmaxModel
     rows : ndarray of shape (n, d)
         The instances explained: booleans, or floats if the model has units.
     forced : tuple of int
@@ -134,7 +134,7 @@ class SufficientReasons:
         The guarantees that are known as fractions, by row.
     """
 
-    model: LinearModel = field(repr=False)
+    model: AnyModel = field(repr=False)
     rows: NDArray[Any] = field(repr=False)
     mask: NDArray[np.bool_]
     lower: NDArray[np.float64]
@@ -206,14 +206,14 @@ class SufficientReasons:
         features = self.features_of(i)
         partial = np.where(self._columns(i), self.rows[i].astype(np.float64), np.nan)
         partial.flags.writeable = False
-        positive = bool(self.model.is_positive(self.rows[i : i + 1])[0])
+        winner = int(self.model.winners(self.rows[i : i + 1])[0])
         return SufficientReason(
             features=features,
             guarantee=Enclosure(lower, upper, self.confidence, exact),
             delta=self.delta,
             minimality=str(self.minimality[i]),
             epsilon=float(self.epsilon[i]),
-            prediction=self.model.classes[int(positive)],
+            prediction=self.model.classes[winner],
             partial_instance=partial,
             feature_names=tuple(self.model.unit_names[j] for j in features),
             facts=tuple(self.model.describe(j, self.rows[i]) for j in features),
@@ -240,8 +240,13 @@ class SufficientReasons:
         return (*self.forced, *rest)
 
 
-def most_telling(model: LinearModel, row: NDArray[Any], distribution: Any) -> NDArray[np.intp]:
-    """Return the units of an instance by decreasing score; by mean cost if they are not binary."""
+def most_telling(model: AnyModel, row: NDArray[Any], distribution: Any) -> NDArray[np.intp]:
+    """Return the units of an instance by decreasing score; by mean cost if they are not binary.
+
+    Of several rivals, the one that comes closest counts.
+    """
+    if isinstance(model, ArgmaxModel):
+        model = model.runner_up(row)
     core = model.binary_core
     if core is not None:
         return Instance(core, model.core_rows(row[None, :])[0]).order

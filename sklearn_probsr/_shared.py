@@ -115,18 +115,21 @@ class Shared:
     rest: list[Law]
     degrees: list[int]
 
-    @cached_property
+    @property
     def spectra(self) -> list[Spectrum]:
         """Spectra of higher and higher degree."""
-        return build_spectra(self.head, self.rest, self.degrees)
+        return [self.spectrum(degree) for degree in self.degrees]
 
     def spectrum(self, degree: int) -> Spectrum:
         """Return the spectrum of one of the degrees; 0: a rough one, cheap and often enough."""
-        return self.spectra[self.degrees.index(degree)] if degree else self._rough
+        if degree not in self._built:
+            asked = degree or min(_ROUGH, self.degrees[0])
+            self._built[degree] = build_spectra(self.head, self.rest, [asked])[0]
+        return self._built[degree]
 
     @cached_property
-    def _rough(self) -> Spectrum:
-        return build_spectra(self.head, self.rest, [min(_ROUGH, self.degrees[0])])[0]
+    def _built(self) -> dict[int, Spectrum]:
+        return {}
 
     @classmethod
     def of(cls, contributions: Contributions, positive: bool | None) -> Shared | None:

@@ -31,7 +31,7 @@ class SlicedExplanation(shap.Explanation):
         data: NDArray[np.float64],
         display_data: NDArray[Any] | None,
         feature_names: Sequence[str],
-        output_names: str,
+        output_names: str | Sequence[str],
         in_probability: bool = False,
     ) -> None:
         super().__init__(
@@ -43,7 +43,7 @@ class SlicedExplanation(shap.Explanation):
             output_names=output_names,
         )
         if not len(values):  # shap makes no room for the base values of no rows
-            self._s.base_values = Obj(base_values, [0])
+            self._s.base_values = Obj(base_values, list(range(base_values.ndim)))
         self.in_probability = in_probability
         self._reasons = reasons
         # Sliced along with the values; what a row has beside its values is looked up by instance.
@@ -119,7 +119,8 @@ class SlicedExplanation(shap.Explanation):
     def _restore_width(self) -> None:
         """Give no rows the columns that they have; a slice to nothing loses them."""
         shape = (0, len(self._units))
-        self._s.values = Obj(np.zeros(shape), [0, 1])
+        outputs = np.shape(self.base_values)[1:]
+        self._s.values = Obj(np.zeros(shape + outputs), list(range(2 + len(outputs))))
         self._s.data = Obj(np.zeros(shape), [0, 1])
         self._s.reason_mask = Obj(np.zeros(shape, dtype=np.bool_), [0, 1])
         if self.display_data is not None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr._argmax import AnyModel
 from sklearn_probsr._checks import listing
-from sklearn_probsr._model import LinearModel
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["Subject", "subject_of"]
@@ -19,7 +19,7 @@ __all__ = ["Subject", "subject_of"]
 class Subject(ABC):
     """A linear model, and the way from the rows that a user has to its own."""
 
-    model: LinearModel
+    model: AnyModel
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Subject(ABC):
 class _Direct(Subject):
     """A LinearModel: its rows are its columns."""
 
-    def __init__(self, model: LinearModel) -> None:
+    def __init__(self, model: AnyModel) -> None:
         self.model = model
 
     def frame(self, X: Any) -> Any:
@@ -135,7 +135,7 @@ def subject_of(
     feature_names: Sequence[str] | None,
 ) -> Subject:
     """Return what is to be explained; ``data`` are raw rows to compare an estimator on."""
-    if isinstance(model, LinearModel):
+    if isinstance(model, AnyModel):
         return _Direct(_asked(model, target, versus, feature_names))
     from sklearn_probsr.adapters import adapt
 
@@ -146,16 +146,21 @@ def subject_of(
         versus=versus,
         binary=data is None,  # coins, fair or not, are for 0/1 columns
         feature_names=feature_names,
+        all_classes=True,
     )
     return _Estimator(adapted)
 
 
 def _asked(
-    model: LinearModel, target: Any, versus: Any, feature_names: Sequence[str] | None
-) -> LinearModel:
-    """Return a LinearModel with names, or say that it cannot be asked so."""
-    first, second = model.classes
-    if not (target is None or target == second) or not (versus is None or versus == first):
+    model: AnyModel, target: Any, versus: Any, feature_names: Sequence[str] | None
+) -> AnyModel:
+    """Return a model with names, or say that it cannot be asked so."""
+    if len(model.classes) > 2:
+        model = _duel(model, target, versus)
+    first, second = model.classes[0], model.classes[1]
+    if len(model.classes) == 2 and (
+        not (target is None or target == second) or not (versus is None or versus == first)
+    ):
         raise InvalidInputError(
             "target and versus choose among the classes of an estimator; a LinearModel explains "
             f"{second!r} against {first!r}, got target={target!r}, versus={versus!r}."
@@ -167,10 +172,23 @@ def _asked(
             "feature_names are for models without units; this one's units have names of their own: "
             f"{listing(model.unit_names)}."
         )
-    return LinearModel(
-        model.weights,
-        model.threshold,
-        strict=model.strict,
-        feature_names=feature_names,
-        classes=model.classes,
-    )
+    return model.renamed(feature_names)
+
+
+def _duel(model: Any, target: Any, versus: Any) -> AnyModel:
+    """Return a model of several classes, or one of its duels if two classes are named."""
+    if target is None and versus is None:
+        whole: AnyModel = model
+        return whole
+    places = []
+    for name, label in (("target", target), ("versus", versus)):
+        if label not in model.classes:
+            raise InvalidInputError(
+                f"{name} must be one of the classes, {listing(model.classes)}, got {label!r}. Name "
+                "both target and versus, or neither."
+            )
+        places.append(model.classes.index(label))
+    if places[0] == places[1]:
+        raise InvalidInputError(f"versus must be another class than target, got {versus!r} twice.")
+    duel: AnyModel = model.duel(*places)
+    return duel

@@ -30,8 +30,9 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
     estimator : classifier or Pipeline
         Fitted by `fit`; put a fitted one into `sklearn.frozen.FrozenEstimator` to keep it.
     output : {"values", "mask", "rows"}, default="values"
-        The values of `ReasonExplanation` (zeros outside the reason), which features are in it (0
-        or 1), or the rows with NaN outside it (categories as codes).
+        The values of `ReasonExplanation` (zeros outside the reason; of more than two classes,
+        those of the predicted one), which features are in it (0 or 1), or the rows with NaN
+        outside it (categories as codes).
     masker : "fit", None, "uniform", data, shap masker or distribution, default="fit"
         What may replace an unknown feature; "fit": the rows that `fit` sees.
     delta : float, default=0.95
@@ -50,8 +51,8 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
     estimator_ : classifier or Pipeline
         The fitted estimator.
     explainer_ : SufficientReasonExplainer
-    classes_ : ndarray of shape (2,)
-        The two classes that are told apart.
+    classes_ : ndarray
+        The classes that are told apart.
 
     Examples
     --------
@@ -144,7 +145,8 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         if self.output == "rows":
             rows: NDArray[np.float64] = np.where(reasons.reason_mask, reasons.data, np.nan)
             return rows
-        dense = reasons.values if self.output == "values" else reasons.reason_mask.astype(float)
+        values = reasons.of_prediction().values
+        dense = values if self.output == "values" else reasons.reason_mask.astype(float)
         return sparse.csr_array(dense) if sparse.issparse(X) else dense
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

@@ -17,6 +17,8 @@ from sklearn_probsr._canvas import BLUE, RED
 from sklearn_probsr._waterfall import waterfall
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
     from sklearn_probsr._explanation import ReasonExplanation
@@ -130,20 +132,25 @@ def frequency(reasons: ReasonExplanation, *, ax: Axes | None = None, max_display
     Axes
     """
     told = canvas.batch(reasons, "frequency").reasons
-    positive = told.model.is_positive(told.rows)
-    sides = [side for side in (False, True) if (positive == side).any()]
-    shares = {side: told.mask[positive == side].mean(axis=0) for side in sides}
+    won = told.model.winners(told.rows)
+    sides = np.unique(won).tolist()
+    shares = {side: told.mask[won == side].mean(axis=0) for side in sides}
     order, rest = _most_often(
         np.max(list(shares.values()), axis=0), canvas.at_least_one(max_display, "max_display")
     )
     ax = canvas.axes(ax, 7.0, max(len(order), 1) + 3.0)
+    classes = {
+        side: f"{canvas.short(told.model.classes[side], 14)} ({_rows(won == side)})"
+        for side in sides
+    }
+    if len(told.model.classes) > 2:
+        return _shares_by_class(ax, told, order, shares, list(classes.values()), rest)
     height = 0.78 / len(sides)
     for k, side in enumerate(sides):
         offset = (k - (len(sides) - 1) / 2) * height
-        name, count = canvas.short(told.model.classes[side], 14), np.count_nonzero(positive == side)
         ax.barh(
             np.arange(len(order)) + offset, shares[side][order], height=height * 0.92,
-            color=RED if side else BLUE, label=f"{name} ({count} row{'s' if count > 1 else ''})",
+            color=RED if side else BLUE, label=classes[side],
         )  # fmt: skip
     names = told.model.unit_names
     ax.set_yticks(range(len(order)), [canvas.short(names[u]) for u in order])
@@ -165,6 +172,43 @@ def frequency(reasons: ReasonExplanation, *, ax: Axes | None = None, max_display
     return ax
 
 
+def _rows(which: Any) -> str:
+    count = int(np.count_nonzero(which))
+    return f"{count} row{'s' if count > 1 else ''}"
+
+
+def _shares_by_class(
+    ax: Axes,
+    told: SufficientReasons,
+    order: list[int],
+    shares: dict[int, Any],
+    classes: list[str],
+    rest: str,
+) -> Axes:
+    """Draw the shares of several classes side by side, as a table whose cells are filled in."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    table = np.array([shares[side][order] for side in shares]).T.reshape(-1, len(classes))
+    filled = LinearSegmentedColormap.from_list("share", ["white", RED])
+    ax.imshow(table if order else np.zeros((1, len(classes))), cmap=filled, vmin=0, vmax=1,
+              aspect="auto")  # fmt: skip
+    for (i, k), share in np.ndenumerate(table):
+        if share:
+            shade = "white" if share > 0.55 else "black"
+            ax.text(k, i, f"{100 * share:.0f}%", ha="center", va="center", fontsize=8, color=shade)
+    ax.set_yticks(range(len(order)), [canvas.short(told.model.unit_names[u]) for u in order])
+    ax.set_xticks(range(len(classes)), [name.replace(" (", "\n(") for name in classes], fontsize=8)
+    ax.tick_params(axis="x", length=0, top=False, labeltop=True, labelbottom=False)
+    ax.set_xlabel(f"rows of the class whose reason holds the feature{rest}")
+    if not order:
+        ax.text(0.5, 0.5, _NOTHING, transform=ax.transAxes, ha="center", va="center")
+    canvas.title(ax, [f"delta = {told.delta:g}, over {told.distribution}"], pad=36, width=60)
+    for edge in ax.spines.values():
+        edge.set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
 def reasons_heatmap(
     reasons: ReasonExplanation, *, ax: Axes | None = None, max_display: int = 20
 ) -> Axes:
@@ -181,20 +225,20 @@ def reasons_heatmap(
     -------
     Axes
         One column a row of data. A cell is empty outside the reason, red where the feature speaks
-        for the second class, blue where it speaks for the first; no cell is faint because its
-        value is small.
+        for the second class, blue where it speaks for the first (of more than two: red where it
+        speaks for the row's own class); no cell is faint because its value is small.
     """
     from matplotlib.colors import ListedColormap
 
     found = canvas.batch(reasons, "reasons_heatmap")
     told = found.reasons
-    positive = told.model.is_positive(told.rows)
+    won = told.model.winners(told.rows)
     often = told.mask.mean(axis=0)
     features, rest = _most_often(often, canvas.at_least_one(max_display, "max_display"))
-    across = np.lexsort((*(~told.mask[:, u] for u in features[::-1]), told.size, positive))
+    across = np.lexsort((*(~told.mask[:, u] for u in features[::-1]), told.size, won))
     upward = found.values >= 0
-    if found.in_probability:  # a gain speaks for the class of its row
-        upward = upward == positive[:, None]
+    if found.in_probability and len(told.model.classes) == 2:  # a gain is one of the row's class
+        upward = upward == (won == 1)[:, None]
     signs = np.where(told.mask, np.where(upward, 1.0, -1.0), np.nan)[across][:, features].T
     ax = canvas.axes(ax, 7.5, max(len(features), 1) + 3.6)
     ax.imshow(
@@ -206,24 +250,37 @@ def reasons_heatmap(
     ax.set_yticks(range(len(features)), labels)
     if not features:
         ax.text(0.5, 0.5, _NOTHING, transform=ax.transAxes, ha="center")
-    first, second = (canvas.short(label, 16) for label in told.model.classes)
-    split = int(np.count_nonzero(~positive))
-    if 0 < split < len(told):
-        ax.axvline(split - 0.5, color="black", linewidth=1.2)
-    sides = ((split, first, 0.0, "left"), (len(told) - split, second, 1.0, "right"))
-    for count, name, x, align in sides:
-        if count:
-            ax.text(x, 1.01, f"{name} ({count})", transform=ax.transAxes, ha=align, va="bottom")
+    _mark_classes(ax, told.model.classes, np.bincount(won, minlength=len(told.model.classes)))
     ax.set_xticks([])
-    gap = " " if len(first + second) <= 24 else "\n"
-    ax.set_xlabel(
-        "rows, by class, then by the size of the reason\n"
-        f"blue speaks for {first},{gap}red for {second}{rest}"
-    )
+    colours = "red speaks for the class, blue against it"
+    if len(told.model.classes) == 2:
+        first, second = (canvas.short(label, 16) for label in told.model.classes)
+        gap = " " if len(first + second) <= 24 else "\n"
+        colours = f"blue speaks for {first},{gap}red for {second}"
+    ax.set_xlabel(f"rows, by class, then by the size of the reason\n{colours}{rest}")
     canvas.title(ax, [f"delta = {told.delta:g}, over {told.distribution}"], pad=24, width=60)
     for edge in ("top", "right", "bottom"):
         ax.spines[edge].set_visible(False)
     return ax
+
+
+def _mark_classes(ax: Axes, classes: Sequence[Any], counts: Any) -> None:
+    """Separate the classes of rows that are drawn in their order, and write them above."""
+    total, start = int(counts.sum()), 0
+    for k, (label, count) in enumerate(zip(classes, counts.tolist(), strict=True)):
+        if not count:
+            continue
+        if start:
+            ax.axvline(start - 0.5, color="black", linewidth=1.2)
+        name = f"{canvas.short(label, 16)} ({count})"
+        x, align = (start + count / 2) / total, "center"
+        if len(classes) == 2:
+            x, align = (1.0, "right") if k else (0.0, "left")
+        ax.text(
+            x, 1.01, name, transform=ax.transAxes, ha=align, va="bottom",
+            fontsize=10 if len(classes) <= 4 else 7,
+        )  # fmt: skip
+        start += count
 
 
 def _most_often(shares: Any, most: int) -> tuple[list[int], str]:

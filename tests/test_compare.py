@@ -220,7 +220,7 @@ def test_tables_words_and_files():
     with pytest.raises(InvalidInputError, match=r"^This is not what Comparison\.to_json wrote\.$"):
         Comparison.from_json("[]")
     figure = found.plot()
-    assert figure.axes[0].get_ylabel() == "features"
+    assert figure.axes[1].get_ylabel() == "probability that the class is kept"
     plt.close(figure)
 
 

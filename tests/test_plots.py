@@ -19,10 +19,12 @@ from matplotlib.colors import to_rgba
 from PIL import Image
 
 from sklearn_probsr import (
+    Comparison,
     InvalidInputError,
     LinearModel,
     ReasonExplanation,
     SufficientReasonExplainer,
+    compare,
     guarantee,
     plots,
 )
@@ -64,6 +66,24 @@ def wordy() -> ReasonExplanation:
     model = LinearModel(weights, 5, feature_names=names, classes=classes)
     rows = np.random.default_rng(0).integers(0, 2, (30, 30))
     return SufficientReasonExplainer(model, delta=0.999)(rows)
+
+
+@cache
+def comparison(rows: int = 40) -> Comparison:
+    """Return reasons beside SHAP values of rows of binary columns."""
+    X, _, _ = tumours()
+    return compare(classifier(), X[400 : 400 + rows], X[:400])
+
+
+@cache
+def wordy_comparison() -> Comparison:
+    """Return a comparison with long names, and with two other methods of long names."""
+    told = wordy().reasons
+    others = {
+        "one method that has a long name": [[0, 1]] * len(told),
+        "another method that has a longer name": [range(9)] * len(told),
+    }
+    return compare(told.model, told.rows, delta=0.999, others=others)
 
 
 def texts(ax: Any) -> list[str]:
@@ -308,6 +328,106 @@ def test_pictures_without_a_feature_say_so(plot: Callable[..., Any]):
     assert "no reason holds a feature" in texts(plot(empty()))
 
 
+# --- Comparisons -------------------------------------------------------------------------------
+
+
+def test_a_comparison_counts_sizes():
+    """One lane for each way to choose features, with the median; bars are the table's counts."""
+    found = comparison()
+    ax = found.plot().axes[0]
+    assert ticks(ax) == ["the reason", "by SHAP\ntowards the class", "by |SHAP|", "for certain"]
+    names = ("reason_size", "signed_shap_size", "abs_shap_size", "sure_size")
+    assert texts(ax) == [f"{np.median(found.table[name]):g}" for name in names]
+    for lane, name in zip(ax.containers, names, strict=True):
+        counts = np.bincount(found.table[name], minlength=len(lane))
+        heights = np.array([-bar.get_height() for bar in lane])
+        np.testing.assert_allclose(heights / heights.max(), counts / counts.max())
+    assert ax.get_xlabel() == "features known (number: median)"
+
+
+def test_a_comparison_shows_how_sure_each_row_is():
+    """The rows by what |SHAP| keeps; the title counts those that reach delta."""
+    found = comparison()
+    figure = found.plot()
+    ax = figure.axes[1]
+    ours, top, level = ax.lines
+    order = np.lexsort((found.table["guarantee_lower"], found.table["top_shap_guarantee_lower"]))
+    assert np.array_equal(ours.get_ydata(), found.table["guarantee_lower"][order])
+    assert np.array_equal(top.get_ydata(), found.table["top_shap_guarantee_lower"][order])
+    assert (np.diff(top.get_ydata()) >= 0).all()
+    assert set(level.get_ydata()) == {0.95}
+    reach = (found.table["top_shap_guarantee_lower"] >= 0.95).sum()
+    assert title(ax) == f"How sure? By |SHAP|, {reach} of 40 reach 0.95"
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["the reason", "as many by |SHAP|"]
+    assert figure.get_suptitle() == "40 rows, delta = 0.95, over replacement by 400 background rows"
+
+
+def test_a_comparison_ranks_features():
+    """Features that are first by either ranking, with their ranks."""
+    found = comparison()
+    ax = found.plot().axes[2]
+    table = found.features()
+    table = table[table["class"] == "all"].set_index("feature").loc[ticks(ax)]
+    reasons, values = ([bar.get_width() for bar in group] for group in ax.containers)
+    assert reasons == pytest.approx(table["in_reason"].tolist())
+    np.testing.assert_allclose(
+        values, table["mean_abs_shap"] / np.abs(found.shap_values).mean(axis=0).max()
+    )
+    assert texts(ax) == [
+        *map(str, table["rank_by_reason"]),
+        *map(str, table["rank_by_shap"]),
+    ]
+    assert len(table) == 10
+    assert set(range(1, 5)) <= {*table["rank_by_reason"], *table["rank_by_shap"]}
+
+
+def test_many_rows_are_lines_and_many_sizes_are_grouped():
+    """Six hundred dots would be a smear, sixty lanes of bars a comb."""
+    rng = np.random.default_rng(1)
+    weights = rng.standard_normal(60)
+    model = LinearModel(weights, weights.sum() / 2)
+    left, middle, _ = compare(model, rng.integers(0, 2, (301, 60))).plot().axes
+    assert all(len(lane) <= 41 for lane in left.containers)
+    assert [line.get_marker() for line in middle.lines[:2]] == ["None", "None"]
+
+
+def test_a_comparison_without_rows_says_so():
+    """No axes that look as if something were missing."""
+    figure = comparison(0).plot()
+    assert texts(figure.axes[1]) == ["no rows to compare"]
+    assert not any(ax.axison for ax in figure.axes)
+    assert comparison(1).plot().get_suptitle().startswith("1 row, delta = 0.95, over ")
+
+
+@pytest.mark.parametrize("found", [comparison, lambda: comparison(1), wordy_comparison])
+def test_texts_of_a_comparison_do_not_meet(found: Callable[[], Comparison]):
+    """Long names of features and of methods: nothing is cut, nothing overlaps."""
+    figure = found().plot()
+    figure.canvas.draw()
+    written = [figure._suptitle]
+    for ax in figure.axes:
+        written += [ax._left_title, ax.xaxis.label, ax.yaxis.label, *ax.texts]
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            inside = [low <= place <= high for place in axis.get_majorticklocs()]
+            written += np.array(axis.get_ticklabels())[inside].tolist()
+        written += ax.get_legend().get_texts() if ax.get_legend() else []
+    boxes = [(text, text.get_window_extent()) for text in written if text.get_text()]
+    assert len(boxes) > 40
+    for text, box in boxes:
+        assert box.x0 >= 0, text
+        assert box.y0 >= 0, text
+        assert box.x1 <= figure.bbox.width, text
+        assert box.y1 <= figure.bbox.height, text
+    for k, (one, first) in enumerate(boxes):
+        for other, second in boxes[:k]:
+            across = min(first.x1, second.x1) - max(first.x0, second.x0)
+            down = min(first.y1, second.y1) - max(first.y0, second.y0)
+            assert min(across, down) <= 2, (one, other)
+    assert len(set(ticks(figure.axes[2]))) == len(ticks(figure.axes[2]))
+
+
 # --- What they look like ----------------------------------------------------------------------
 
 # Of 255 levels of a colour, root mean square over blocks of 8 by 8 pixels.
@@ -324,16 +444,21 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "frequency-long": lambda: plots.frequency(wordy()),
     "heatmap": lambda: plots.reasons_heatmap(explanation()),
     "heatmap-mixed": lambda: plots.reasons_heatmap(mixed_explanation()),
+    "comparison": lambda: comparison().plot(),
+    "comparison-one": lambda: comparison(1).plot(),
+    "comparison-long": lambda: wordy_comparison().plot(),
+    "comparison-empty": lambda: comparison(0).plot(),
 }
 
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_look_as_they_did(name: str, tmp_path: Path):
     """Bars, lines and cells; without texts, which every release of matplotlib sets otherwise."""
-    ax = PICTURES[name]()
+    picture = PICTURES[name]()
     expected, drawn = IMAGES / f"{name}.png", tmp_path / f"{name}.png"
     again = bool(os.environ.get("PROBSR_NEW_IMAGES"))
-    without_texts(ax).savefig(expected if again else drawn, dpi=50, metadata={"Software": None})
+    path = expected if again else drawn
+    without_texts(picture).savefig(path, dpi=50, metadata={"Software": None})
     if again:
         pytest.skip("drawn anew")
     assert difference(expected, drawn) < TOLERANCE
@@ -349,15 +474,18 @@ def difference(first: Path, second: Path) -> float:
     return float(np.sqrt(np.mean((one - other) ** 2)))
 
 
-def without_texts(ax: Any) -> Any:
-    """Return the figure of some axes with all texts taken away, and the axes at a fixed place."""
-    figure = ax.figure
+def without_texts(drawn: Any) -> Any:
+    """Return the figure of some axes with all texts taken away, and all axes at fixed places."""
+    figure = drawn.figure
     figure.set_layout_engine("none")
-    ax.set_position((0.05, 0.1, 0.9, 0.8))
-    for text in [*ax.texts, *filter(None, [ax.get_legend()])]:
-        text.remove()
-    ax.set_title("", loc="left")
-    ax.set(xlabel="", ylabel="", xticks=[], yticks=[])
+    figure.suptitle("")
+    width = 1 / len(figure.axes)
+    for k, ax in enumerate(figure.axes):
+        ax.set_position(((k + 0.05) * width, 0.1, 0.9 * width, 0.8))
+        for text in [*ax.texts, *filter(None, [ax.get_legend()])]:
+            text.remove()
+        ax.set_title("", loc="left")
+        ax.set(xlabel="", ylabel="", xticks=[], yticks=[])
     return figure
 
 

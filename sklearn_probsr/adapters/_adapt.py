@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr._argmax import AnyModel, ArgmaxModel
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._units import Unit
 from sklearn_probsr.adapters._adapted import Adapted
 from sklearn_probsr.adapters._columns import Base, Columns, Kind
 from sklearn_probsr.adapters._compare import compare
-from sklearn_probsr.adapters._decision import Choice, choose
+from sklearn_probsr.adapters._decision import Choice, Contest, Decision, choose, contest
 from sklearn_probsr.adapters._follow import follow
 from sklearn_probsr.adapters._raw import RawColumns, raw_columns
 from sklearn_probsr.adapters._rows import Input
@@ -62,7 +63,8 @@ def to_linear_model(
     array(['no', 'no', 'yes', 'yes'], dtype='<U3')
     """
     raw = raw_columns(estimator, feature_names, None)
-    choice, bases = _follow(estimator, raw, target, versus, binary=True)
+    choice = choose(_decision(estimator, raw, binary=True), target, versus)
+    bases = _bases(choice)
     return _model(choice, bases, make_units(bases, raw.names, raw.named, _raw_inputs(bases)))
 
 
@@ -74,6 +76,7 @@ def adapt(
     versus: Any = None,
     binary: bool = False,
     feature_names: Sequence[str] | None = None,
+    all_classes: bool = False,
 ) -> Adapted:
     """Return a fitted classifier or Pipeline as a linear model over its raw columns.
 
@@ -95,6 +98,9 @@ def adapt(
         Whether raw columns that reach the classifier are 0/1, also without a sample.
     feature_names : sequence of str or None, default=None
         The names of the raw columns, if the estimator was fitted without.
+    all_classes : bool, default=False
+        Whether an estimator that takes the largest of several scores, asked for no target and no
+        versus, becomes an `ArgmaxModel` of all of its classes.
 
     Returns
     -------
@@ -125,14 +131,21 @@ def adapt(
     ('mean radius < 14.02', 'mean radius in [14.02, 21.07)', 'mean radius ≥ 21.07')
     """
     raw = raw_columns(estimator, feature_names, X_sample)
-    choice, bases = _follow(estimator, raw, target, versus, binary=binary)
+    decision = _decision(estimator, raw, binary=binary)
+    several = contest(decision) if all_classes and target is None and versus is None else None
+    choice = several or choose(decision, target, versus)
+    bases = _bases(choice)
     sample = None if X_sample is None else raw.check(X_sample)
     rows = None if sample is None else gather(bases, sample)
     plain = _raw_inputs(bases) & binary
     if not binary and rows is not None and len(rows):
         plain = ((rows == 0) | (rows == 1)).all(axis=0) & (rows.min(axis=0) < rows.max(axis=0))
     units = make_units(bases, raw.names, raw.named, plain)
-    model = _model(choice, bases, units)
+    model: AnyModel = (
+        _contest(choice, bases, units)
+        if isinstance(choice, Contest)
+        else _model(choice, bases, units)
+    )
     if rows is not None:
         compare(estimator, sample, model, rows, bases, choice)
     return Adapted(model, tuple(units), raw.names, raw, tuple(bases))
@@ -143,37 +156,63 @@ def _raw_inputs(bases: Sequence[Base]) -> NDArray[np.bool_]:
     return np.array([b.kind is Kind.RAW and isinstance(b.rows, Input) for b in bases])
 
 
-def _follow(
-    estimator: Any, raw: RawColumns, target: Any, versus: Any, binary: bool
-) -> tuple[Choice, list[Base]]:
-    """Return the asked decision, and the base columns that it uses, unit by unit."""
-    start = Columns.start(raw.names, Input(), binary)
-    choice = choose(follow(estimator, start, "classifier"), target, versus)
+def _decision(estimator: Any, raw: RawColumns, binary: bool) -> Decision:
+    found: Decision = follow(estimator, Columns.start(raw.names, Input(), binary), "classifier")
+    return found
+
+
+def _bases(choice: Choice | Contest) -> list[Base]:
+    """Return the base columns that a decision uses, unit by unit."""
     matrix = choice.columns.matrix.tocoo()
     used = np.unique(matrix.coords[1][matrix.data != 0])
     bases = [choice.columns.bases[i] for i in used] or list(choice.columns.bases)
     order = sorted(range(len(bases)), key=lambda i: bases[i].raw)
-    return choice, [bases[i] for i in order]
+    return [bases[i] for i in order]
+
+
+def _folded(choice: Choice | Contest, bases: Sequence[Base]) -> NDArray[np.float64]:
+    """Return weights over the base columns, of one score or of each."""
+    place = {id(base): i for i, base in enumerate(choice.columns.bases)}
+    weights = np.asarray(choice.columns.matrix.T @ choice.coef.T)[[place[id(b)] for b in bases]]
+    return weights.T + 0.0  # no negative zeros
+
+
+def _contest(choice: Contest, bases: Sequence[Base], units: Sequence[Unit]) -> ArgmaxModel:
+    """Fold the affine steps into the weights of every score."""
+    names, asked = _names(bases, units)
+    return ArgmaxModel(
+        _folded(choice, bases),
+        choice.intercept + choice.coef @ choice.columns.offset,
+        last=not choice.strict,
+        feature_names=names,
+        classes=choice.classes,
+        units=asked,
+    )
 
 
 def _model(choice: Choice, bases: Sequence[Base], units: Sequence[Unit]) -> LinearModel:
     """Fold the affine steps into weights and threshold."""
-    place = {id(base): i for i, base in enumerate(choice.columns.bases)}
-    weights = np.asarray(choice.columns.matrix.T @ choice.coef)[[place[id(b)] for b in bases]]
+    weights = _folded(choice, bases)
     threshold = choice.cut - (choice.intercept + float(choice.coef @ choice.columns.offset))
     if np.isinf(choice.cut):  # no score reaches it, or every one does
         weights, threshold = np.zeros(len(bases)), np.sign(choice.cut)
-    names = _unique([base.name for base in bases])
-    plain = all(unit.is_binary and not unit.labels for unit in units)
-    alike = plain and [unit.name for unit in units] == names
+    names, asked = _names(bases, units)
     return LinearModel(
-        weights + 0.0,  # no negative zeros
+        weights,
         threshold + 0.0,
         strict=choice.strict,
         feature_names=names,
         classes=choice.classes,
-        units=None if alike else units,
+        units=asked,
     )
+
+
+def _names(bases: Sequence[Base], units: Sequence[Unit]) -> tuple[list[str], Sequence[Unit] | None]:
+    """Return the names of the columns, and the units if they are not just these columns."""
+    names = _unique([base.name for base in bases])
+    plain = all(unit.is_binary and not unit.labels for unit in units)
+    alike = plain and [unit.name for unit in units] == names
+    return names, None if alike else units
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._model import LinearModel
+from sklearn_probsr._argmax import AnyModel, ArgmaxModel
 from sklearn_probsr._units import Unit
 from sklearn_probsr.adapters._columns import Base, is_missing
 from sklearn_probsr.adapters._raw import RawColumns
@@ -27,7 +27,7 @@ class Adapted:
 
     Attributes
     ----------
-    model : LinearModel
+    model : LinearModel or ArgmaxModel
         Decides as the estimator does, on its own columns; see `transform`.
     units : tuple of Unit
         What can be known or unknown: mostly the raw columns, or the words of a text.
@@ -35,7 +35,7 @@ class Adapted:
         The raw columns.
     """
 
-    model: LinearModel
+    model: AnyModel
     units: tuple[Unit, ...]
     feature_names: tuple[str, ...]
     _raw: RawColumns
@@ -80,10 +80,14 @@ class Adapted:
         -------
         ndarray of shape (n, units)
             Together with ``-model.threshold`` they sum up to the decision function, up to
-            rounding; it is positive for ``model.classes[1]``.
+            rounding; it is positive for ``model.classes[1]``. Of a model of several classes, shape
+            (n, units, classes): with ``model.intercepts``, the score of each.
         """
-        parts = self.transform(X) * self.model.weights
-        return self.model.sum_by_unit(parts)
+        rows = self.transform(X)
+        if isinstance(self.model, ArgmaxModel):
+            parts = [self.model.sum_by_unit(rows * weights) for weights in self.model.weights]
+            return np.stack(parts, axis=2)
+        return self.model.sum_by_unit(rows * self.model.weights)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each raw row, as the model decides."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._model import LinearModel
+from sklearn_probsr._argmax import AnyModel
 from sklearn_probsr.adapters._columns import Base
-from sklearn_probsr.adapters._decision import Choice
+from sklearn_probsr.adapters._decision import Choice, Contest
 from sklearn_probsr.adapters._rows import names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
 
@@ -21,28 +21,28 @@ __all__ = ["compare"]
 def compare(
     estimator: Any,
     X: Any,
-    model: LinearModel,
+    model: AnyModel,
     rows: NDArray[np.float64],
     bases: Sequence[Base],
-    choice: Choice,
+    choice: Choice | Contest,
 ) -> None:
     """Refuse a model that disagrees with its estimator beyond rounding, and warn within it."""
-    told = np.ones(len(rows), dtype=np.bool_)
-    if choice.judge is not None:
+    if isinstance(choice, Choice) and choice.judge is not None:
         with names_may_lack(X):
-            theirs = choice.judge(X)
+            theirs = choice.judge(X).astype(np.intp)
     elif isinstance(estimator, tuple):
         return
     else:
         with names_may_lack(X):
             said = np.asarray(estimator.predict(X))
-        theirs = said == choice.classes[1]
-        told = theirs | (said == choice.classes[0])  # else another class has won
-    ours = model.is_positive(model.check_rows(rows))
-    for i in np.flatnonzero(told & (ours != theirs)):
-        labels = [choice.classes[int(positive[i])] for positive in (theirs, ours)]
+        theirs = np.full(len(rows), -1)  # another class has won
+        for k, label in enumerate(choice.classes):
+            theirs[said == label] = k
+    ours = model.winners(model.check_rows(rows))
+    for i in np.flatnonzero((theirs >= 0) & (ours != theirs)):
+        labels = [choice.classes[int(won[i])] for won in (theirs, ours)]
         row = f"row {i} of X_sample"
-        if _is_close(rows[i], bases, choice):
+        if _is_close(rows[i], bases, choice, int(theirs[i]), int(ours[i])):
             warnings.warn(
                 f"{row} lies on the threshold, up to rounding: the estimator says {labels[0]!r}, "
                 f"the model says {labels[1]!r} by the exact sum of its weights.",
@@ -58,14 +58,26 @@ def compare(
         )
 
 
-def _is_close(row: NDArray[np.float64], bases: Sequence[Base], choice: Choice) -> bool:
-    """Whether a score is within what rounding can do to it, in any order of summation."""
+def _is_close(
+    row: NDArray[np.float64],
+    bases: Sequence[Base],
+    choice: Choice | Contest,
+    theirs: int,
+    ours: int,
+) -> bool:
+    """Whether a score, or the lead of one, is within what rounding can do to it."""
+    if isinstance(choice, Contest):
+        coef = choice.coef[ours] - choice.coef[theirs]
+        intercept, cut = float(choice.intercept[ours] - choice.intercept[theirs]), 0.0
+        sizes = np.abs(choice.coef[ours]) + np.abs(choice.coef[theirs])
+    else:
+        coef, intercept, cut, sizes = choice.coef, choice.intercept, choice.cut, np.abs(choice.coef)
     columns = choice.columns
     place = {id(base): i for i, base in enumerate(columns.bases)}
     full = np.zeros(len(columns.bases))
     full[[place[id(base)] for base in bases]] = row
     inner = columns.matrix @ full + columns.offset
-    score = float(choice.coef @ inner) + choice.intercept - choice.cut
+    score = float(coef @ inner) + intercept - cut
     inner_size = abs(columns.matrix) @ np.abs(full) + np.abs(columns.offset)
-    size = float(np.abs(choice.coef) @ inner_size) + abs(choice.intercept) + abs(choice.cut)
+    size = float(sizes @ inner_size) + float(np.abs(choice.intercept).sum()) + abs(cut)
     return abs(score) <= 8 * (len(columns) + len(bases) + 2) * choice.precision * size

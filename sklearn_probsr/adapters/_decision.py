@@ -14,7 +14,7 @@ from sklearn_probsr.adapters._columns import Columns
 from sklearn_probsr.adapters._parts import Linear
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["Choice", "Decision", "choose"]
+__all__ = ["Choice", "Contest", "Decision", "choose", "contest"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,33 @@ class Choice:
     classes: tuple[Any, Any]
     precision: float
     judge: Callable[[Any], NDArray[np.bool_]] | None = None
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Several scores, the largest of which wins: ``coef · columns + intercept`` of each class."""
+
+    columns: Columns
+    coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    strict: bool  # of equal scores the first wins, else the last
+    classes: tuple[Any, ...]
+    precision: float
+
+
+def contest(decision: Decision) -> Contest | None:
+    """Return the scores of a classifier of more than two classes that takes the largest."""
+    linear = decision.linear
+    if len(linear.classes) <= 2 or linear.duels or decision.several:
+        return None
+    return Contest(
+        decision.columns,
+        linear.coef,
+        np.asarray(linear.intercept),
+        linear.strict,
+        tuple(linear.classes),
+        linear.precision,
+    )
 
 
 def choose(decision: Decision, target: Any, versus: Any) -> Choice:

@@ -4,6 +4,9 @@ A background row ``r`` starts with a margin ``m_r`` (negative: it is of the othe
 member ``j`` adds ``gains[j, r]`` to it. A set is good enough when the weight of the rows with a
 margin >= 0 reaches what is needed. Greedy sets are pruned elsewhere; a branch and bound over the
 members can prove that no set of a size is good enough.
+
+Against several rival classes a row has one margin for each, side by side: the class is kept if none
+is negative.
 """
 
 from __future__ import annotations
@@ -29,9 +32,9 @@ __all__ = [
 class Rows(NamedTuple):
     """A background seen from one instance."""
 
-    margins: NDArray[np.int64]  # (n,)
+    margins: NDArray[np.int64]  # (n rivals,): those of a row side by side
     weights: NDArray[np.int64]  # (n,)
-    gains: NDArray[np.int64]  # (h, n): what fixing each member adds to the margin of each row
+    gains: NDArray[np.int64]  # (h, n rivals): what fixing each member adds to each margin
 
 
 @kernel
@@ -40,7 +43,7 @@ def kept_weight(
 ) -> tuple[int, NDArray[np.int64], int]:
     """Return the weight of the rows that surely keep the class, margins, and how many are in doubt.
 
-    A row is in doubt if its margin is negative, but above ``-doubt``.
+    A row is in doubt if a margin of it is negative, but none is as low as ``-doubt``.
     """
     margins = rows.margins.copy()
     for i in range(len(chosen)):
@@ -54,10 +57,27 @@ def _count(margins: NDArray[np.int64], weights: NDArray[np.int64], doubt: int) -
     """Return the weight of the rows that surely keep the class, and how many are in doubt."""
     kept = np.int64(0)
     unsure = 0
-    for r in range(len(margins)):
-        kept += weights[r] * (margins[r] >= 0)
-        unsure += (margins[r] < 0) & (margins[r] > -doubt)
+    n = len(weights)
+    if len(margins) == n:
+        for r in range(n):
+            kept += weights[r] * (margins[r] >= 0)
+            unsure += (margins[r] < 0) & (margins[r] > -doubt)
+        return kept, unsure  # type: ignore[return-value]
+    for r in range(n):
+        worst = _worst(margins, r, n)
+        kept += weights[r] * (worst >= 0)
+        unsure += (worst < 0) & (worst > -doubt)
     return kept, unsure  # type: ignore[return-value]
+
+
+@inner
+def _worst(margins: NDArray[np.int64], r: int, n: int) -> int:
+    """Return the least margin of a row of n."""
+    rivals = len(margins) // n
+    worst = margins[r * rivals]
+    for i in range(r * rivals + 1, (r + 1) * rivals):
+        worst = min(worst, margins[i])
+    return worst  # type: ignore[no-any-return]
 
 
 @inner
@@ -77,7 +97,8 @@ def open_rows(
     A row that keeps the class whatever is fixed, or surely loses it whatever is fixed, needs no
     more looking at.
     """
-    n = len(rows.margins)
+    n = len(rows.weights)
+    rivals = len(rows.margins) // max(n, 1)
     margins = rows.margins.copy()
     for i in range(len(forced)):
         _shift(margins, rows, forced[i], 1)
@@ -85,20 +106,29 @@ def open_rows(
     most = margins.copy()
     for i in range(len(members)):
         gain = rows.gains[members[i]]
-        for r in range(n):
+        for r in range(len(gain)):
             least[r] += min(gain[r], 0)
             most[r] += max(gain[r], 0)
-    left = np.flatnonzero((least < 0) & (most >= -doubt))
-    left = left[np.argsort(margins[left])]  # the worst first: they refute a set soonest
     safe = np.int64(0)
+    start = np.empty(n, dtype=np.int64)
+    is_open = np.empty(n, dtype=np.bool_)
     for r in range(n):
-        safe += rows.weights[r] * (least[r] >= 0)
-    gains = np.empty((len(members), len(left)), dtype=np.int64)
+        start[r] = _worst(margins, r, n)
+        always = _worst(least, r, n) >= 0
+        safe += rows.weights[r] * always
+        is_open[r] = not always and _worst(most, r, n) >= -doubt
+    left = np.flatnonzero(is_open)
+    left = left[np.argsort(start[left])]  # the worst first: they refute a set soonest
+    places = np.empty(len(left) * rivals, dtype=np.int64)
+    for i in range(len(left)):
+        for j in range(rivals):
+            places[i * rivals + j] = left[i] * rivals + j
+    gains = np.empty((len(members), len(places)), dtype=np.int64)
     for i in range(len(members)):
         gain = rows.gains[members[i]]
-        for j in range(len(left)):
-            gains[i, j] = gain[left[j]]
-    return Rows(margins[left], rows.weights[left], gains), safe  # type: ignore[return-value]
+        for j in range(len(places)):
+            gains[i, j] = gain[places[j]]
+    return Rows(margins[places], rows.weights[left], gains), safe  # type: ignore[return-value]
 
 
 @inner
@@ -108,10 +138,20 @@ def _look_at(
     """Return the weight kept with a member fixed, and what is missing in the other rows."""
     kept = 0.0
     missing = 0.0
-    for r in range(len(margins)):
-        margin = margins[r] + gain[r]
-        kept += weights[r] * (margin >= 0.0)
-        missing += weights[r] * min(margin, 0.0)
+    n = len(weights)
+    if len(margins) == n:
+        for r in range(n):
+            margin = margins[r] + gain[r]
+            kept += weights[r] * (margin >= 0.0)
+            missing += weights[r] * min(margin, 0.0)
+        return kept, missing
+    rivals = len(margins) // n
+    for r in range(n):
+        worst = np.inf
+        for i in range(r * rivals, (r + 1) * rivals):
+            worst = min(worst, margins[i] + gain[i])
+        kept += weights[r] * (worst >= 0.0)
+        missing += weights[r] * min(worst, 0.0)
     return kept, missing
 
 
@@ -128,9 +168,7 @@ def greedy(rows: Rows, needed: int, hinge: bool) -> NDArray[np.int64]:
     weights = rows.weights.astype(np.float64)
     order = np.empty(h, dtype=np.int64)
     free = np.ones(h, dtype=np.bool_)
-    kept = 0.0
-    for r in range(n):
-        kept += weights[r] * (margins[r] >= 0.0)
+    kept, _ = _look_at(margins, weights, np.zeros(n))
     for k in range(h):
         if kept >= needed:
             return order[:k]
@@ -164,6 +202,33 @@ def _most_to_gain(rows: Rows, size: int) -> NDArray[np.int64]:
     return most
 
 
+@inner
+def _lost(
+    margins: NDArray[np.int64],
+    gain: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    floor: int,
+    spare: int,
+) -> tuple[int, int]:
+    """Return the weight of rows that stay below the floor, until it is too much, and the visits."""
+    lost = np.int64(0)
+    n = len(weights)
+    r = 0
+    if len(margins) == n:
+        while r < n and lost <= spare:
+            lost += weights[r] * (margins[r] + gain[r] < floor)
+            r += 1
+        return lost, r  # type: ignore[return-value]
+    rivals = len(margins) // n
+    while r < n and lost <= spare:
+        fails = False
+        for i in range(r * rivals, (r + 1) * rivals):
+            fails |= margins[i] + gain[i] < floor
+        lost += weights[r] * fails
+        r += 1
+    return lost, r * rivals  # type: ignore[return-value]
+
+
 @kernel
 def branch_and_bound(
     rows: Rows, size: int, needed: int, floor: int, budget: int
@@ -195,12 +260,8 @@ def branch_and_bound(
         hopeful = spare >= 0 and h - position >= left
         if hopeful:
             gain = most[left, position]
-            lost = np.int64(0)
-            r = 0
-            while r < n and lost <= spare:
-                lost += rows.weights[r] * (margins[r] + gain[r] < floor)
-                r += 1
-            spent += r + n // 4  # a member moves all margins at once, which is faster
+            lost, looked = _lost(margins, gain, rows.weights, floor, spare)
+            spent += looked + n // 4  # a member moves all margins at once, which is faster
             hopeful = lost <= spare
         if hopeful and left == 0:
             return 1, chosen, spent

@@ -1,0 +1,8 @@
+"""``python -m sklearn_probsr``: the command line."""
+
+import sys
+
+from sklearn_probsr._command import main
+
+if __name__ == "__main__":
+    sys.exit(main())

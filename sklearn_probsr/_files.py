@@ -1,0 +1,215 @@
+"""Files: tables that are read, and output that overwrites nothing by accident."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["are_values", "check_input", "check_output", "load_table", "one_line", "write_output"]
+
+# A longer line than this is no row of a table; to look for its end could take all memory.
+LONGEST_LINE = 10_000_000
+_CHUNK = 1 << 20
+_PACKED = {
+    b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd",
+}  # fmt: skip
+_SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'"}
+
+
+def one_line(text: str) -> str:
+    """Return text as one line that a terminal can show, whatever somebody has put into it."""
+    words = " ".join(text.split())
+    return "".join(c if c.isprintable() else "?" for c in words)
+
+
+def check_input(path: Path) -> None:
+    """Refuse a path that no file is at."""
+    if path.is_dir():
+        raise InvalidInputError(f"{path} is a folder, not a file.")
+    if not path.exists():
+        raise InvalidInputError(f"There is no file {path}.")
+    if not path.is_file():  # it is opened more than once, and a pipe is empty then
+        raise InvalidInputError(f"{path} is no regular file. Save what it gives to one first.")
+
+
+# --- tables ----------------------------------------------------------------------------------
+
+
+def load_table(path: Path, sep: str | None = None) -> Any:
+    """Return a table with at least one row, its columns named by texts.
+
+    Parameters
+    ----------
+    path : Path
+        CSV in UTF-8 with a line of names, Parquet or Feather; its first bytes tell which.
+    sep : str or None, default=None
+        What is between the fields of a CSV; None: a comma, or a tab if the file ends in ``.tsv``.
+
+    Returns
+    -------
+    DataFrame
+    """
+    check_input(path)
+    with path.open("rb") as file:
+        start = file.read(8)
+    if not start:
+        raise InvalidInputError(f"{path} is empty.")
+    table = _read(path, start, sep)
+    table.columns = [str(name) for name in table.columns]
+    names = list(table.columns)
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        hint = " Is its first line a line of names?" if are_values(names) else ""
+        raise InvalidInputError(f"{path} has two columns named {twice[0]!r}.{hint}")
+    if not names:
+        raise InvalidInputError(f"{path} has no columns.")
+    if not len(table):
+        raise InvalidInputError(f"{path} has {_columns(names)} but no rows.")
+    return table.reset_index(drop=True)
+
+
+def are_values(names: list[str]) -> bool:
+    """Whether names look like a row of numbers, and not like positions 0, 1, 2, ..."""
+    numbers = all(re.fullmatch(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", name) for name in names)
+    return numbers and names != [str(i) for i in range(len(names))]
+
+
+def _columns(names: list[str]) -> str:
+    return f"{len(names)} column{'s' if len(names) > 1 else ''}"
+
+
+def _read(path: Path, start: bytes, sep: str | None) -> Any:
+    if start.startswith(b"PAR1"):
+        return _arrow(path, "Parquet", "read_parquet")
+    if start.startswith((b"ARROW1", b"FEA1")):
+        return _arrow(path, "Feather", "read_feather")
+    for kind, ending in (("Parquet", ".parquet"), ("Feather", ".feather")):
+        if path.suffix.lower() == ending:
+            raise InvalidInputError(f"{path} is not a {kind} file, in spite of its name.")
+    for magic, name in _PACKED.items():
+        if start.startswith(magic):
+            raise InvalidInputError(f"{path} is packed with {name}. Unpack it first.")
+    return _csv(path, sep)
+
+
+def _arrow(path: Path, kind: str, reader: str) -> Any:
+    import pandas as pd
+
+    try:
+        return getattr(pd, reader)(path)
+    except (ImportError, OSError, MemoryError) as error:
+        # pyarrow says OSError also of what it cannot read; those of the system have a number.
+        if not isinstance(error, OSError) or error.errno is not None:
+            raise
+        reason: Exception = error
+    except Exception as error:  # pyarrow has many errors of its own
+        reason = error
+    text = one_line(str(reason)).rstrip(".")
+    raise InvalidInputError(f"{path} cannot be read as {kind}: {text}.") from reason
+
+
+def _csv(path: Path, sep: str | None) -> Any:
+    import pandas as pd
+
+    _check_lines(path)
+    chosen = sep or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    settings = {"sep": chosen, "encoding": "utf-8-sig", "engine": "c", "index_col": False}
+    try:
+        head = pd.read_csv(path, header=None, nrows=1, dtype=str, na_filter=False, **settings)
+        names = [str(name) for name in head.iloc[0]]
+        with warnings.catch_warnings():
+            # Said of rows that are longer than the line of names, whose end would be lost.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(path, low_memory=False, **settings)
+    except UnicodeDecodeError:
+        raise InvalidInputError(f"{path} is not text in UTF-8. Save it as UTF-8.") from None
+    except pd.errors.EmptyDataError:
+        raise InvalidInputError(f"{path} is empty.") from None
+    except pd.errors.ParserWarning:
+        raise InvalidInputError(
+            f"{path} has rows with more fields than the {len(names)} names in its first line."
+        ) from None
+    except (pd.errors.ParserError, csv.Error) as error:
+        reason = one_line(str(error)).removeprefix("Error tokenizing data. C error: ").rstrip(".")
+        raise InvalidInputError(f"{path} cannot be read as CSV: {reason}.") from error
+    if len(names) == table.shape[1]:
+        table.columns = [
+            # pandas has names of its own for columns without one, and for those that occur twice.
+            given if given else str(made)
+            for made, given in zip(table.columns, names, strict=True)
+        ]
+    if len(names) == 1 and sep is None:
+        for other, shown in _SEPARATORS.items():
+            if other in names[0]:
+                raise InvalidInputError(
+                    f"{path} has one column, named {names[0][:40]!r}. Pass --sep {shown}."
+                )
+    return table
+
+
+def _check_lines(path: Path) -> None:
+    """Refuse what is no text, and a line so long that it is no row."""
+    line, length = 1, 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            if b"\0" in chunk:
+                raise InvalidInputError(
+                    f"{path} is not text: CSV in UTF-8, Parquet and Feather can be read."
+                )
+            # Only a line that goes on from chunk to chunk can be too long.
+            first = chunk.find(b"\n")
+            if length + (len(chunk) if first < 0 else first) > LONGEST_LINE:
+                raise InvalidInputError(
+                    f"Line {line} of {path} has more than {LONGEST_LINE:,} characters. "
+                    "Is this a CSV file?"
+                )
+            length = length + len(chunk) if first < 0 else len(chunk) - chunk.rfind(b"\n") - 1
+            line += chunk.count(b"\n")
+
+
+# --- output ----------------------------------------------------------------------------------
+
+
+def check_output(path: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
+    """Refuse to write where that cannot be done, or where something is already.
+
+    Parameters
+    ----------
+    path : Path
+    force : bool
+        Whether a file that is there may be overwritten.
+    inputs : iterable of Path, default=()
+        Files that must not be overwritten in any case.
+    """
+    if path.is_dir():
+        raise InvalidInputError(f"{path} is a folder. Name a file in it.")
+    if os.path.lexists(path):
+        if not force:
+            raise InvalidInputError(f"{path} exists already. Choose another name, or pass --force.")
+        if any(path.exists() and path.samefile(other) for other in inputs if other.exists()):
+            raise InvalidInputError(
+                f"{path} is read, so it cannot be written. Choose another name."
+            )
+    folder = path.parent
+    if not folder.is_dir():
+        raise InvalidInputError(f"There is no folder {folder} to write {path.name} to.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"Nothing can be written to the folder {folder}.")
+
+
+def write_output(path: Path, force: bool, write: Callable[[Path], Any]) -> None:
+    """Let something write a file, unless one has come to be there meanwhile."""
+    check_output(path, force)
+    try:
+        write(path)
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path} could not be written: {error.strerror or error}."
+        ) from error

@@ -1,0 +1,217 @@
+"""Options: what the command line takes, and its help."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sklearn_probsr import __version__
+
+__all__ = ["parser"]
+
+_ENDINGS = (".html", ".csv", ".json", ".md")
+_ABOUT = """\
+Which few features settle this decision of a linear classifier, and how sure is
+that? Sufficient reasons with a proved probability, beside SHAP values.
+"""
+_EXAMPLES = """\
+examples:
+  sklearn-probsr demo
+  sklearn-probsr compare model.skops test.csv --target y -o report.html
+  sklearn-probsr explain model.skops test.csv --row 0
+
+Each command has a --help of its own.
+Exit codes: 0 done, 1 something given is wrong, 2 wrong usage, 130 interrupted.
+"""
+_COMPARE = """\
+Put the reason of every row beside its SHAP values: how many features must be
+shown, and what is lost by stopping at the largest SHAP values.
+"""
+_COMPARE_EXAMPLES = """\
+examples:
+  sklearn-probsr compare model.skops test.csv
+  sklearn-probsr compare model.skops test.csv --target y -o report.html
+  sklearn-probsr compare model.skops test.csv --background train.csv -o table.csv
+  sklearn-probsr compare model.joblib test.parquet --trust-pickle --rows 100
+"""
+_EXPLAIN = """\
+Say why some rows got their class: the few features that settle it, how sure
+that is, and what was proved about it, with SHAP values beside.
+"""
+_EXPLAIN_EXAMPLES = """\
+examples:
+  sklearn-probsr explain model.skops test.csv --row 0
+  sklearn-probsr explain model.skops test.csv --background train.csv --row 3 --row 7
+  sklearn-probsr explain model.skops test.csv --target y --row 0 --json
+"""
+_DEMO = """\
+Explain a classifier of breast tumours, and write what was found to a folder.
+"""
+_DEMO_EXAMPLES = """\
+examples:
+  sklearn-probsr demo
+  sklearn-probsr demo --output build/demo
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line."""
+
+    def __init__(self, **settings: Any) -> None:
+        # Options are written out: --trust-p for --trust-pickle is nothing to guess.
+        super().__init__(
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **settings,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        line = " ".join(message.split())
+        self.exit(2, f"{self.prog}: {line}. Try: {self.prog} --help\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line; ``command`` names the one that was asked for."""
+    top = _Parser(prog="sklearn-probsr", description=_ABOUT, epilog=_EXAMPLES)
+    top.add_argument("--version", action="version", version=f"sklearn-probsr {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    compare = commands.add_parser(
+        "compare",
+        help="reasons beside SHAP values, as a page or a table",
+        description=_COMPARE,
+        epilog=_COMPARE_EXAMPLES,
+    )
+    _add_case(compare)
+    compare.add_argument(
+        "--rows", type=_count, metavar="N", help="explain only the first N rows (all)"
+    )
+    compare.add_argument(
+        "-o",
+        "--output",
+        type=_output,
+        metavar="FILE",
+        help="a page (.html), a table (.csv, .md) or everything (.json); "
+        "without it a table is printed",
+    )
+    compare.add_argument("--title", metavar="TEXT", help="the title of the page")
+    compare.add_argument("--force", action="store_true", help="overwrite FILE if it is there")
+
+    explain = commands.add_parser(
+        "explain",
+        help="the reason of a row, in words or as JSON",
+        description=_EXPLAIN,
+        epilog=_EXPLAIN_EXAMPLES,
+    )
+    _add_case(explain)
+    explain.add_argument(
+        "--row",
+        type=_whole,
+        metavar="N",
+        action="append",
+        required=True,
+        help="a row of DATA, the first is 0; may be repeated",
+    )
+    explain.add_argument("--json", action="store_true", help="print JSON")
+
+    demo = commands.add_parser(
+        "demo",
+        help="explain a classifier of breast tumours",
+        description=_DEMO,
+        epilog=_DEMO_EXAMPLES,
+    )
+    demo.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        default=Path("sklearn-probsr-demo"),
+        help="where to write to (%(default)s)",
+    )
+    for command in (compare, explain, demo):
+        command.add_argument("--debug", action="store_true", help="show where an error is from")
+    return top
+
+
+def _add_case(command: argparse.ArgumentParser) -> None:
+    """Add what says which model, which rows and what replaces an unknown feature."""
+    add = command.add_argument
+    add("model", type=Path, metavar="MODEL", help="a file that skops.io.dump wrote")
+    add("data", type=Path, metavar="DATA", help="the rows: CSV with names, Parquet or Feather")
+    add(
+        "--target",
+        metavar="COL",
+        help="the column of the true class, which is no feature",
+    )
+    add(
+        "--delta",
+        type=_probability,
+        default=0.95,
+        metavar="P",
+        help="the probability to guarantee (%(default)s)",
+    )
+    add(
+        "--background",
+        metavar="FILE",
+        help="rows that replace unknown features (those of DATA), or the word uniform",
+    )
+    add(
+        "--independent",
+        action="store_true",
+        help="replace features each by itself, not together by those of a row",
+    )
+    add("--class", dest="label", metavar="C", help="of more than two classes, the one to explain")
+    add("--versus", metavar="C", help="and the one to compare it with")
+    add("--drop", metavar="COL", action="append", default=[], help="a column that is no feature")
+    add("--sep", type=_separator, metavar="CHAR", help="what separates the fields of a CSV (,)")
+    add(
+        "--trust",
+        metavar="TYPE",
+        action="append",
+        default=[],
+        help="a type that MODEL may hold; may be repeated",
+    )
+    add(
+        "--trust-pickle",
+        action="store_true",
+        help="load MODEL though it is a pickle, which can run any code",
+    )
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
+
+
+def _count(text: str) -> int:
+    number = _whole(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return number
+
+
+def _probability(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text!r}")
+    return number
+
+
+def _separator(text: str) -> str:
+    named = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(named) != 1:
+        raise argparse.ArgumentTypeError(f"must be one character, or tab, got {text!r}")
+    return named
+
+
+def _output(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in _ENDINGS:
+        raise argparse.ArgumentTypeError(f"must end in .html, .csv, .json or .md, got {text!r}")
+    return path

@@ -1,0 +1,348 @@
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const PAGE = 25, PRINTED = 500, SHOWN_FEATURES = 12, NAMED = 6, BARS = 12;
+
+  // Text only ever becomes text: no HTML is made from data.
+  function make(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name === "style") Object.entries(value).forEach(([k, v]) => node.style.setProperty(k, v));
+      else if (value !== null && value !== undefined) node.setAttribute(name, value);
+    }
+    node.append(...children.filter((child) => child !== null));
+    return node;
+  }
+
+  async function read() {
+    const held = JSON.parse($("data").textContent);
+    if (!held.deflated) return held;
+    const text = atob(held.deflated), bytes = new Uint8Array(text.length);
+    for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k);
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  // Guarantees are whole ten-thousandths, rounded down.
+  const percent = (part) => (part === 10000 ? "100" : (part / 100).toFixed(2)) + "%";
+  const share = (value) => Math.round(100 * value) + "%";
+  const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toPrecision(3);
+  const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+  const and = (parts) =>
+    parts.length < 2 ? parts.join("") : parts.slice(0, -1).join(", ") + " and " + parts[parts.length - 1];
+  // The first few; one more is named rather than counted.
+  const few = (parts, most = NAMED) =>
+    parts.length <= most + 1 ? parts : [...parts.slice(0, most), `${parts.length - most} more`];
+  // A live region that is written again is read again.
+  const say = (id, text) => { if ($(id).textContent !== text) $(id).textContent = text; };
+  const largest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+  const smallest = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
+  const median = (values) => {
+    const sorted = Float64Array.from(values).sort(), middle = sorted.length >> 1;
+    return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  };
+
+  function start(data) {
+    const n = data.rows.length, last = data.levels.length - 1;
+    let level = data.levels.indexOf(data.delta), page = 0, printing = false;
+    const open = new Set();
+    let sorted = { key: "row", down: false }, order = [...Array(n).keys()];
+
+    const levelText = (k) => +(100 * data.levels[k]).toPrecision(6) + "%";
+    // A row's set at each level: places in its own list of features, of which the page holds the changes.
+    const sets = data.rows.map((row) => {
+      const held = Array(row.units.length / 3).fill(false), places = [...held.keys()];
+      let seen = [];
+      return row.sets.map((changed) => {
+        changed.forEach((place) => { held[place] = !held[place]; });
+        return changed.length ? (seen = places.filter((place) => held[place])) : seen;
+      });
+    });
+    const reason = (i) => sets[i][level];
+    const unit = (i, place) => data.rows[i].units[3 * place];
+    const effect = (i, place) => data.rows[i].units[3 * place + 1];
+    function fact(i, place) {
+      const name = data.features[unit(i, place)], value = data.rows[i].units[3 * place + 2];
+      if (typeof value === "number") return `${name} = ${value}`;
+      if (value === "missing") return `${name} is missing`;
+      return value.startsWith(name) ? value : `${name}: ${value}`;
+    }
+    const names = (i) => reason(i).map((place) => data.features[unit(i, place)]);
+    const guaranteed = (i) => data.rows[i].lower[level];
+    const minimality = (i, k) => data.words[data.rows[i].proved[k]];
+    const claim = (i) =>
+      data.claims[minimality(i, level)].replace("{delta}", levelText(level)).replace("{size}", reason(i).length);
+
+    const live = {
+      row: (i) => i,
+      class: (i) => data.classes[data.rows[i].class],
+      reason: (i) => names(i).join(", "),
+      size: (i) => reason(i).length,
+      lower: guaranteed,
+      proved: (i) => minimality(i, level),
+    };
+    const value = (key, i) => (key in live ? live[key](i) : data.columns[key][i]);
+    const shown = (column, i) => {
+      const v = value(column.key, i);
+      if (column.kind === "guarantee") return percent(v);
+      if (column.kind === "share") return share(v);
+      return String(v);
+    };
+    const short = (i) => data.short[i] === 1;
+
+    // --- the slider and what follows it ---------------------------------------------------------
+    $("level").max = last;
+    data.levels.forEach((_, k) => $("ticks").append(make("span", {}, levelText(k))));
+
+    function drawSizes() {
+      const kinds = [
+        ["reason", `Reason at ${levelText(level)}`, sets.map((_, i) => reason(i).length)],
+        ["signed", `By signed SHAP`, data.columns.signed],
+        ["shap", `By |SHAP|`, data.columns.abs],
+        ["certain", `For certain`, data.columns.sure],
+      ];
+      const most = Math.max(1, ...kinds.map(([, , sizes]) => largest(sizes)));
+      const step = Math.ceil((most + 1) / 40);
+      const parts = kinds.map(([kind, label, sizes]) => {
+        const counts = Array(Math.floor(most / step) + 1).fill(0);
+        sizes.forEach((size) => counts[Math.floor(size / step)]++);
+        const top = Math.max(...counts);
+        const at = kind === "reason" || kind === "certain" ? "" : ` for ${data.deltaText}`;
+        return make("div", { class: "strip" },
+          make("div", { class: "label" }, label + at, make("b", {}, `median ${median(sizes)}`)),
+          make("div", { class: "bars" }, ...counts.map((c, k) => make("div", {
+            class: `bar ${kind}`, style: { height: `${(100 * c) / top}%` },
+            title: `${count(c, "row")}: ${step > 1 ? `${k * step} to ${k * step + step - 1}` : k} features`,
+          }))));
+      });
+      const cells = Math.floor(most / step) + 1, every = Math.max(1, Math.round(cells / 8));
+      parts.push(make("div", { class: "strip" }, make("div", { class: "label" }, "features"),
+        make("div", { class: "bars axis" }, ...Array.from({ length: cells }, (_, k) =>
+          make("span", {}, k % every ? "" : String(k * step))))));
+      $("sizes").replaceChildren(...parts);
+    }
+
+    function drawFeatures() {
+      const often = Array(data.features.length).fill(0);
+      for (let i = 0; i < n; i++) for (const place of reason(i)) often[unit(i, place)]++;
+      const top = Math.max(...data.meanShap) || 1;
+      const first = [...often.keys()].sort((a, b) =>
+        often[b] - often[a] || data.meanShap[b] - data.meanShap[a] || a - b).slice(0, SHOWN_FEATURES);
+      $("features").replaceChildren(...first.map((u) => {
+        const part = often[u] / n, name = data.features[u];
+        const words = `${name}: in ${share(part)} of the reasons at ${levelText(level)}; mean |SHAP| ${data.meanShap[u]}`;
+        return make("div", { class: "feature", role: "row", title: words },
+          make("div", { class: "name", role: "cell" }, name),
+          make("div", { class: "pair", role: "cell", "aria-label": `mean absolute SHAP value ${data.meanShap[u]}` },
+            make("div", { class: "bar reason", style: { width: `${100 * part}%` } }),
+            make("div", { class: "bar shap", style: { width: `${(100 * data.meanShap[u]) / top}%` } })),
+          make("div", { class: "number", role: "cell" }, share(part)));
+      }));
+    }
+
+    function drawLevel() {
+      $("level").value = level;
+      $("level").setAttribute("aria-valuetext", levelText(level));
+      say("level-text", levelText(level));
+      const sizes = sets.map((_, i) => reason(i).length);
+      const short = sizes.filter((size) => size <= 7).length / n;
+      say("level-words", `Reasons then have a median of ${count(median(sizes), "feature")} `
+        + `(${smallest(sizes)} to ${largest(sizes)}), of ${data.features.length}; `
+        + `${share(short)} have at most 7. Over ${data.distribution}.`);
+      drawSizes();
+      drawFeatures();
+    }
+
+    // --- the table ------------------------------------------------------------------------------
+    const groups = [];
+    data.table.forEach((column) => {
+      const same = groups.length && groups[groups.length - 1].name === column.group;
+      if (same) groups[groups.length - 1].columns.push(column);
+      else groups.push({ name: column.group, columns: [column] });
+    });
+
+    function drawHead() {
+      const above = make("tr", { class: "group" }, ...groups.flatMap((group) => {
+        const text = group.name.replace("{level}", levelText(level));
+        const width = group.columns.length, wide = group.columns.filter((c) => c.wide).length;
+        const style = group.name.includes("{level}") ? "live" : "";
+        if (wide === width) return make("th", { colspan: width, class: `wide ${style}`, scope: "colgroup" }, text);
+        // A group loses its wide columns on a narrow screen, and its span with them.
+        return [make("th", { colspan: width - wide, class: style, scope: "colgroup" }, text)]
+          .concat(wide ? [make("td", { colspan: wide, class: "wide" })] : []);
+      }));
+      const heads = data.table.map((column) => {
+        const now = sorted.key === column.key ? (sorted.down ? "descending" : "ascending") : "none";
+        const button = make("button", { type: "button", "data-key": column.key }, column.label);
+        button.addEventListener("click", () => sortBy(column));
+        return make("th", {
+          scope: "col", "aria-sort": now, title: column.help, "data-label": column.label,
+          class: [column.wide ? "wide" : "", column.kind === "text" ? "text" : ""].join(" ").trim(),
+        }, button);
+      });
+      $("table").tHead.replaceChildren(above, make("tr", {}, ...heads));
+    }
+
+    function sortBy(column) {
+      const numbers = column.kind !== "text";
+      sorted = sorted.key === column.key
+        ? { key: column.key, down: !sorted.down }
+        : { key: column.key, down: numbers && column.key !== "row" };
+      arrange();
+      document.querySelector(`button[data-key="${column.key}"]`).focus();
+    }
+
+    function arrange() {
+      const text = $("find").value.trim().toLowerCase(), chosen = $("class").value;
+      order = [];
+      for (let i = 0; i < n; i++) {
+        if (chosen !== "" && String(data.rows[i].class) !== chosen) continue;
+        if ($("short").checked && !short(i)) continue;
+        if (text !== "" && !matches(i, text)) continue;
+        order.push(i);
+      }
+      const keys = order.map((i) => value(sorted.key, i)), places = [...keys.keys()];
+      const by = typeof keys[0] === "number" ? (a, b) => a - b : (a, b) => String(a).localeCompare(String(b));
+      places.sort((a, b) => (sorted.down ? by(keys[b], keys[a]) : by(keys[a], keys[b])) || order[a] - order[b]);
+      order = places.map((p) => order[p]);
+      page = 0;
+      drawTable();
+    }
+
+    function matches(i, text) {
+      if (/^#?\d+$/.test(text)) return i === Number(text.replace("#", "")) || names(i).includes(text);
+      return live.class(i).toLowerCase().includes(text)
+        || reason(i).some((place) => fact(i, place).toLowerCase().includes(text));
+    }
+
+    function drawTable() {
+      drawHead();
+      const from = printing ? 0 : page * PAGE, part = order.slice(from, from + (printing ? PRINTED : PAGE));
+      $("table").tBodies[0].replaceChildren(...part.flatMap((i) => open.has(i) ? [line(i), detail(i)] : [line(i)]));
+      say("found", order.length === n ? count(n, "row") : `${order.length} of ${count(n, "row")}`);
+      say("page", order.length ? `Rows ${from + 1} to ${from + part.length} of ${order.length}` : "No row is left");
+      $("before").disabled = page === 0;
+      $("after").disabled = from + PAGE >= order.length;
+    }
+
+    function line(i) {
+      const cells = data.table.map((column) => {
+        let content = column.key === "reason" ? few(names(i)).join(", ") : shown(column, i);
+        if (column.key === "row") {
+          content = make("button", {
+            type: "button", class: "open", id: `open-${i}`, "aria-expanded": open.has(i),
+            "aria-label": `Row ${i}: ${live.class(i)}, ${open.has(i) ? "close" : "open"}`,
+          }, String(i));
+        }
+        const style = [column.kind === "text" ? "text" : "", column.key === "reason" ? "reason" : "",
+          column.wide ? "wide" : "", column.key === "top" && short(i) ? "bad" : ""];
+        return make("td", { class: style.filter(Boolean).join(" ") || null, title: `${column.label}: ${column.help}` }, content);
+      });
+      const tr = make("tr", { class: open.has(i) ? "row open" : "row", "data-row": i }, ...cells);
+      tr.addEventListener("click", (event) => {
+        // Text that is being selected, to be copied, is no click on the row.
+        if (event.target.closest("button") || window.getSelection().isCollapsed) toggle(i);
+      });
+      return tr;
+    }
+
+    function toggle(i) {
+      if (!open.delete(i)) open.add(i);
+      drawTable();
+      $(`open-${i}`).focus({ preventScroll: true });
+    }
+
+    // --- one row --------------------------------------------------------------------------------
+    function detail(i) {
+      const row = data.rows[i], inside = new Set(reason(i));
+      const facts = few(reason(i).map((place) => fact(i, place)), BARS);
+      const told = make("p", { class: "told" },
+        `Class ${live.class(i)} is kept with probability at least ${percent(guaranteed(i))} over ${data.distribution}, `
+        + (facts.length ? `given ${and(facts)}` : "whatever the features are")
+        + ` (${reason(i).length} of ${data.features.length} features; ${claim(i)}).`);
+      // SHAP values speak of the second of two classes, or of the predicted one of more.
+      const side = data.classes.length > 2 || row.class === 1 ? 1 : -1;
+      const places = [...Array(row.units.length / 3).keys()];
+      const effects = places.map((place) => side * effect(i, place));
+      const drawn = places.filter((place) => place < BARS || inside.has(place)), others = row.others + places.length - drawn.length;
+      const rest = places.reduce((sum, place) => (drawn.includes(place) ? sum : sum + effects[place]), side * row.rest);
+      const ends = [0, rest, ...drawn.map((place) => effects[place])], low = smallest(ends), high = largest(ends);
+      const width = high - low || 1, at = (v) => (100 * (v - low)) / width;
+      const bar = (name, v, style, help) => make("div", { class: `effect ${style}`, title: help },
+        make("div", { class: "name" }, name, style ? make("span", { class: "unseen" }, ", in the reason") : null),
+        make("div", { class: "track", style: { "--zero": `${at(0)}%` } }, make("i", {
+          style: { left: `${at(Math.min(v, 0))}%`, width: `${(100 * Math.abs(v)) / width}%` },
+        })),
+        make("div", { class: "number" }, signed(v)));
+      const bars = drawn.map((place) => {
+        const is = inside.has(place), v = effects[place];
+        return bar(fact(i, place), v, is ? "in" : "",
+          `SHAP value ${signed(v)} ${v < 0 ? "against" : "towards"} ${live.class(i)}; ${is ? "in" : "not in"} the reason`);
+      });
+      if (others) bars.push(bar(count(others, "other") + (others > 1 ? ", together" : ""), rest, "", "The sum of the SHAP values that are not listed"));
+      const left = make("div", {},
+        make("h3", {}, `The reason (●) beside the SHAP values towards ${live.class(i)}`),
+        ...bars,
+        make("div", { class: "ends", "aria-hidden": "true" }, make("span", {}, low < 0 ? "← against" : ""), make("span", {}, "towards →")));
+      const right = make("div", {},
+        make("h3", {}, "How the reason grows with the guarantee"),
+        make("div", { class: "levels" }, ...data.levels.map((_, k) => step(i, k))));
+      const cell = make("td", { class: "detail", colspan: data.table.length },
+        make("div", {}, told, make("div", { class: "columns" }, left, right)));
+      return make("tr", { class: "detail", "data-detail": i }, cell);
+    }
+
+    function step(i, k) {
+      const now = sets[i][k], before = k ? sets[i][k - 1] : [];
+      const name = (place) => data.features[unit(i, place)];
+      const parts = [make("span", {}, `${count(now.length, "feature")}`)];
+      const gone = before.filter((place) => !now.includes(place)), added = now.filter((place) => !before.includes(place));
+      few(added.map(name)).forEach((text) => parts.push(", ", make("span", { class: "new" }, `+ ${text}`)));
+      few(gone.map(name)).forEach((text) => parts.push(", ", make("del", {}, text)));
+      const words = `At least ${levelText(k)}: ${count(now.length, "feature")}, which keep the class with at least ${percent(data.rows[i].lower[k])}`;
+      const button = make("button", { type: "button", id: `step-${i}-${k}`, "aria-pressed": k === level, title: words }, make("b", {}, levelText(k)), make("span", {}, ...parts));
+      button.addEventListener("click", () => {
+        setLevel(k);
+        $(`step-${i}-${k}`)?.focus({ preventScroll: true });
+      });
+      return button;
+    }
+
+    function setLevel(k) {
+      level = k;
+      drawLevel();
+      if (["reason", "size", "lower", "proved"].includes(sorted.key) || $("find").value.trim()) arrange();
+      else drawTable();
+    }
+
+    $("level").addEventListener("input", () => setLevel(Number($("level").value)));
+    data.classes.forEach((label, k) => $("class").append(make("option", { value: k }, label)));
+    $("find").addEventListener("input", arrange);
+    $("class").addEventListener("change", arrange);
+    $("short").addEventListener("change", arrange);
+    for (const [id, by, other] of [["before", -1, "after"], ["after", 1, "before"]]) {
+      $(id).addEventListener("click", () => {
+        page += by;
+        drawTable();
+        if ($(id).disabled) $(other).focus();
+      });
+    }
+    $("table").tBodies[0].addEventListener("keydown", (event) => {
+      const { row, detail } = event.target.closest("tr").dataset, i = Number(row ?? detail);
+      if (event.key === "Escape" && open.has(i)) toggle(i);
+    });
+    const print = (now) => { printing = now; drawTable(); };
+    window.addEventListener("beforeprint", () => print(true));
+    window.addEventListener("afterprint", () => print(false));
+    $("live").hidden = $("rows").hidden = false;
+    // What is opened stays in sight while the table is scrolled sideways.
+    const scroll = document.querySelector(".scroll");
+    new ResizeObserver(() => scroll.style.setProperty("--visible", `${scroll.clientWidth}px`)).observe(scroll);
+    drawLevel();
+    arrange();
+    document.documentElement.dataset.ready = "yes";
+    performance.mark("ready");
+  }
+
+  read().then(start);
+})();
