@@ -12,10 +12,10 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench pictures lint format types ci clean
+.PHONY: help setup demo test bench pictures screenshots lint format types ci clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.lint ## Create the environment with everything that development needs
 
@@ -30,6 +30,9 @@ bench: $(VENV)/.test ## Run the benchmarks
 
 pictures: $(VENV)/.test ## Draw the pictures of the documentation again
 	@$(BIN)/python docs/draw.py >/dev/null
+
+screenshots: $(VENV)/.test ## Take the picture of the page again, with Chromium and its driver
+	@$(BIN)/python docs/shoot.py
 
 lint: $(VENV)/.lint ## Check rules and format with Ruff
 	@$(BIN)/ruff check

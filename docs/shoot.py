@@ -21,7 +21,7 @@ from sklearn_probsr import compare
 
 PICTURE = Path(__file__).resolve().parent / "images" / "report.png"
 WIDTH, SCALE, COLOURS = 1200, 1.5, 128
-OPEN, LAST = 4, 6
+OPEN, LAST = 4, 5
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
 
 

@@ -224,10 +224,11 @@ def _classes(model: Any, request: Request) -> tuple[Any, Any]:
     known = list(getattr(model, "classes_", []))
     if request.label is None and request.versus is not None:
         raise InvalidInputError(f"--versus {request.versus} needs a --class to compare with it.")
-    if len(known) > 2 and (request.label is None or request.versus is None):
+    if len(known) > 2 and (request.label is None) != (request.versus is None):
+        pair = f"--class {label_text(known[1])} --versus {label_text(known[0])}"
         raise InvalidInputError(
-            f"{request.model} tells {len(known)} classes apart: {_listing(known)}. Ask for one "
-            f"against another: --class {label_text(known[1])} --versus {label_text(known[0])}."
+            f"{request.model} tells {len(known)} classes apart: {_listing(known)}. Ask for all of "
+            f"them, without --class, or for one against another: {pair}."
         )
     if request.label is not None and request.label == request.versus:
         raise InvalidInputError(

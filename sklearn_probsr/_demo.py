@@ -35,7 +35,7 @@ def demo(folder: Path, say: Callable[[str], None]) -> list[Path]:
     Parameters
     ----------
     folder : Path
-        Where the pictures are written; it is made if it is not there.
+        Where pictures and a page are written; it is made if it is not there.
     say : callable
         Takes what there is to say, a few lines at a time.
 
@@ -71,8 +71,12 @@ def demo(folder: Path, say: Callable[[str], None]) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     written = _pictures(found, reasons, list(rows), folder)
-    say(f"\nWritten to {folder}: {', '.join(path.name for path in written)}.")
-    return written
+    report = folder / "report.html"
+    found.to_html(report, title="Which few measurements settle each diagnosis?")
+    names = ", ".join(path.name for path in written)
+    say(f"\nPictures in {folder}: {names}.")
+    say(f"A page on every tumour, to open in a browser: {report}")
+    return [*written, report]
 
 
 def _classifier(X: Any, y: Any) -> Any:

@@ -190,7 +190,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         return ReasonExplanation(
             reasons,
             # Adding 0.0 leaves no negative zeros, which plots print as such.
-            self._attributions(rows, reasons.mask) + 0.0,
+            np.where(self._inside(reasons.mask), self.attributions(rows), 0.0) + 0.0,
             np.repeat(np.asarray(self.expected_value)[None], len(rows), axis=0),
             self._subject.codes(rows),
             self._subject.display(raw, rows),
@@ -216,19 +216,28 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
                 return model.weights @ self._means + model.intercepts
             return float(self._means @ model.weights - model.threshold)
 
-    def _attributions(self, rows: NDArray[Any], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return what each unit of a reason adds over what it adds on average, else zero.
+    def _inside(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which features are in a reason, for every output."""
+        return mask[:, :, None] if isinstance(self.linear_model, ArgmaxModel) else mask
 
-        To the decision function, or to the score of every class.
+    def attributions(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what each feature adds over what it adds on average, in a reason or not.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, columns of the linear model)
+
+        Returns
+        -------
+        ndarray of shape (n, features), or (n, features, classes) for more than two
+            SHAP values of the decision function, or of the score of every class.
         """
         model = self.linear_model
-        several = isinstance(model, ArgmaxModel)
-        found = []
         with np.errstate(over="ignore", invalid="ignore"):
-            for weights in np.atleast_2d(model.weights):
-                parts = model.sum_by_unit((rows - self._means) * weights)
-                found.append(np.where(mask, parts, 0.0))
-        return np.stack(found, axis=2) if several else found[0]
+            above = rows - self._means
+            if isinstance(model, ArgmaxModel):
+                return np.stack([model.sum_by_unit(above * w) for w in model.weights], axis=2)
+            return model.sum_by_unit(above * model.weights)
 
     def shap_values(self, X: Any, silent: bool = True) -> NDArray[np.float64]:
         """Return the values alone, zeros outside the reasons.

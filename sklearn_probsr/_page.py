@@ -49,7 +49,7 @@ _HELP = {
     ),
     "margin": (
         "Margin",
-        "How far the row is from the boundary between the classes; its sign is that of the class.",
+        "How far the row is from where the class changes; negative for the first of two classes.",
     ),
     "abs": (
         "By |SHAP|",

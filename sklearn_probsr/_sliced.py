@@ -119,8 +119,10 @@ class SlicedExplanation(shap.Explanation):
     def _restore_width(self) -> None:
         """Give no rows the columns that they have; a slice to nothing loses them."""
         shape = (0, len(self._units))
-        outputs = np.shape(self.base_values)[1:]
+        names = self.output_names
+        outputs = () if names is None or isinstance(names, str) else (len(names),)
         self._s.values = Obj(np.zeros(shape + outputs), list(range(2 + len(outputs))))
+        self._s.base_values = Obj(np.zeros((0, *outputs)), list(range(1 + len(outputs))))
         self._s.data = Obj(np.zeros(shape), [0, 1])
         self._s.reason_mask = Obj(np.zeros(shape, dtype=np.bool_), [0, 1])
         if self.display_data is not None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr._case import Case, label_text
-from sklearn_probsr._distributions import column_means
 from sklearn_probsr._explanation import ReasonExplanation
 from sklearn_probsr._files import one_line
 from sklearn_probsr.exceptions import InvalidInputError
@@ -33,8 +32,11 @@ def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
     explainer = case.explainer()
     found = explainer(case.features.rows.iloc[list(rows)])
     model = explainer.linear_model
-    parts = (found.reasons.rows - column_means(model, explainer.distribution)) * model.weights
-    shap_values = model.sum_by_unit(parts)
+    shap_values, base = explainer.attributions(found.reasons.rows), explainer.expected_value
+    if len(model.classes) > 2:  # those of each row's own class
+        own = model.winners(found.reasons.rows)
+        shap_values = shap_values[np.arange(len(rows)), :, own]
+        base = base.tolist()
     request = case.request
     return {
         "model": str(request.model),
@@ -43,7 +45,7 @@ def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
         "distribution": str(explainer.distribution),
         "delta": request.delta,
         "classes": [_plain(label) for label in model.classes],
-        "base_value": explainer.expected_value,
+        "base_value": base,
         "rows": [
             {
                 "row": row,
@@ -101,19 +103,23 @@ def to_text(told: dict[str, Any]) -> str:
 
 
 def _row(told: dict[str, Any], row: dict[str, Any]) -> str:
-    said, truth = row["prediction"], ""
-    other = next(label for label in told["classes"] if label != said)
+    said, truth, classes = row["prediction"], "", told["classes"]
+    rather, towards, base = "", said, told["base_value"]
+    if len(classes) == 2:
+        rather = f" rather than {classes[said == classes[0]]}"
+        towards = classes[1]
+    else:
+        base = base[classes.index(said)]
     if row.get("truth") is not None:
         known = label_text(row["truth"])
         truth = f", {'and' if known == label_text(said) else 'but'} it is {known}"
     lines = [
-        f"Row {row['row']} of {told['data']}: called {said} rather than {other}{truth}.",
+        f"Row {row['row']} of {told['data']}: called {said}{rather}{truth}.",
         row["sentence"],
         f"Guarantee: {row['guarantee']['text']}. Minimality: {row['minimality']}.",
         "",
         *_table(row["features"]),
-        f"  SHAP values above 0 are towards {told['classes'][1]}, from "
-        f"{told['base_value']:.4g} on average.",
+        f"  SHAP values above 0 are towards {towards}, from {base:.4g} on average.",
     ]
     return "\n".join(lines)
 

@@ -61,8 +61,10 @@ def waterfall(reason: ReasonExplanation, *, ax: Axes | None = None, max_display:
     ax.set_yticks(range(len(bars)), [canvas.short(name) for name, _ in bars])
     ax.set_ylim(max(len(bars), _ROOM) - 0.4, -0.6)
     bound, name = (told.delta, "nothing known") if one.in_probability else (0.0, "average")
-    ax.axvline(bound, color="black", linewidth=0.9, zorder=0)
-    low, high = min(ends.min(), bound), max(ends.max(), bound)
+    low, high = ends.min(), ends.max()
+    if one.in_probability or len(one.reasons.model.classes) == 2:  # else no number is a boundary
+        ax.axvline(bound, color="black", linewidth=0.9, zorder=0)
+        low, high = min(low, bound), max(high, bound)
     pad = 0.2 * ((high - low) or 1.0)
     ax.set_xlim(low - pad, high + pad)
     if one.in_probability:  # room for numbers beyond 1, but no ticks
@@ -106,6 +108,8 @@ def _bar(ax: Axes, i: int, start: float, value: float) -> None:
 def _axis_name(one: ReasonExplanation) -> str:
     if one.in_probability:
         return f"{one.output_names} (line: delta)"
+    if len(one.reasons.model.classes) > 2:
+        return f"score of {canvas.short(one.reasons[0].prediction, 40)}"
     first, second = (canvas.short(label, 20) for label in one.reasons.model.classes)
     middle = "decision function (0: the boundary)"
     line = f"{first}  ←  {middle}  →  {second}"

@@ -403,9 +403,10 @@ def test_two_of_several_classes(run, fails):
     skops.io.dump(LogisticRegression(max_iter=1000).fit(X, y), "iris.skops")
     X.assign(kind=y).to_csv("iris.csv", index=False)
     command = ("explain", "iris.skops", "iris.csv", "--target", "kind", "--row", "149")
-    assert fails(*command) == (
-        "iris.skops tells 3 classes apart: 0, 1, 2. Ask for one against another: --class 1 "
-        "--versus 0."
+    assert "\nRow 149 of iris.csv: called 2, and it is 2.\n" in f"\n{run(*command).out}"
+    assert fails(*command, "--class", "2") == (
+        "iris.skops tells 3 classes apart: 0, 1, 2. Ask for all of them, without --class, or for "
+        "one against another: --class 1 --versus 0."
     )
     assert fails(*command, "--class", "5", "--versus", "0") == (
         "--class 5: the model's classes are 0, 1, 2."

@@ -18,8 +18,9 @@ def test_the_demo_explains_and_draws(tmp_path: Path):
         "curve.png",
         "frequency.png",
         "heatmap.png",
+        "report.html",
     ]
-    for path in written:
+    for path in written[:-1]:
         with Image.open(path) as picture:
             assert min(picture.size) > 300, path.name
     blocks = [block.lstrip("\n").split("\n") for block in said]
@@ -33,7 +34,8 @@ def test_the_demo_explains_and_draws(tmp_path: Path):
     ]
     assert blocks[5][0] == "All 100 tumours"
     assert blocks[5][2] == "  100 rows, delta = 0.95, over replacement by 426 background rows."
-    assert blocks[6][0].startswith(f"Written to {tmp_path / 'new' / 'folder'}: comparison.png, ")
+    assert blocks[6][0].startswith(f"Pictures in {tmp_path / 'new' / 'folder'}: comparison.png, ")
+    assert blocks[7] == [f"A page on every tumour, to open in a browser: {written[-1]}"]
     assert max(len(line) for block in blocks[:6] for line in block) <= 100
     assert plt.get_backend() == before
     assert not plt.get_fignums()

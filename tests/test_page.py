@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -131,6 +132,14 @@ def gaps() -> Comparison:
     return compare(model, table, table, delta=0.8)
 
 
+def irises() -> Comparison:
+    """Compare on three classes."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    named = y.map({0: "setosa", 1: "versicolor", 2: "virginica"})
+    model = LogisticRegression(max_iter=1000).fit(X, named)
+    return compare(model, X[::10], X, delta=0.9)
+
+
 def large(n: int, d: int) -> Comparison:
     """Make up a comparison of reals, which compress worst, with reasons of up to half of them."""
     rng = np.random.default_rng(d)
@@ -170,6 +179,7 @@ def kinds() -> dict[str, Any]:
         "marginals": lambda: compare(scorecard(), rows[:8], Marginals.fit(rows), delta=0.93),
         "units": lambda: compare(model, data, data, delta=0.8),
         "missing values": gaps,
+        "three classes": irises,
         "one row": lambda: some(1),
         "one class": lambda: compare(scorecard(), [[1, 1, 1, 0, 0], [1, 1, 0, 0, 0]]),
         "others": lambda: some(2, others={"Anchors": [["x0"], ["x1", "x3"]], "LIME": [[], [4]]}),
