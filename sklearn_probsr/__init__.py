@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "ArgmaxModel",
     "Adapted",
+    "ArgmaxModel",
     "Background",
     "Comparison",
     "Enclosure",

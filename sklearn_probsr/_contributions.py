@@ -29,13 +29,20 @@ def distinct(
     model: LinearModel, rows: NDArray[np.float64] | NDArray[np.bool_]
 ) -> list[tuple[list[Fraction], NDArray[np.intp]]]:
     """Return for every unit the contributions that occur in some rows, and which one each has."""
-    if model.units is None:
-        pairs = model.cached(
-            "pairs", lambda: [[Fraction(0), Fraction(w)] for w in model.weights.tolist()]
+    core = model.binary_core
+    if core is not None:
+        pairs = core.cached(
+            "pairs", lambda: [[Fraction(0), Fraction(w)] for w in core.weights.tolist()]
         )
-        return list(zip(pairs, np.ascontiguousarray(rows.T).astype(np.intp), strict=True))
+        ones = np.ascontiguousarray(model.core_rows(rows).T)
+        return list(zip(pairs, ones.astype(np.intp), strict=True))
     found = []
-    for unit in model.units:
+    for unit in model.units or ():
+        if unit.is_binary:
+            column = unit.columns[0]
+            pair = [Fraction(0), Fraction(model.weights[column])]
+            found.append((pair, rows[:, column].astype(np.intp)))
+            continue
         states, which = np.unique(rows[:, unit.columns], axis=0, return_inverse=True)
         found.append((_worth(model, unit, states.tolist()), which.ravel()))
     return found
