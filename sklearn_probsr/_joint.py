@@ -24,7 +24,14 @@ from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._local import LocalSearch
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._search import Found, Task
-from sklearn_probsr.engines._joint import Rows, branch_and_bound, greedy, kept_weight
+from sklearn_probsr.engines._joint import (
+    Rows,
+    branch_and_bound,
+    greedy,
+    kept_weight,
+    least_size,
+)
+from sklearn_probsr.engines._programme import solve
 
 __all__ = ["joint_curve", "joint_guarantee", "search_joint"]
 
@@ -32,8 +39,6 @@ __all__ = ["joint_curve", "joint_guarantee", "search_joint"]
 # instances a thousand times as far out.
 _BITS = 50
 _MOST_BITS = 61
-# Row visits that the proof of a minimum, and the search for a better set, may cost: about a ms.
-_BUDGET = 1_000_000
 # Integers beyond 62 bits: so many sets are tried one by one, with all their digits.
 _MOST_SETS = 1000
 
@@ -247,9 +252,9 @@ def search_joint(model: LinearModel, rows: Row, task: Task, background: Backgrou
     found = Found.empty(len(rows), model.n_units)
     for i, row in enumerate(rows):
         search = _Search(Replacement(model, row, background), task)
-        features, minimality = search.run(i, str(background))
+        features, minimality, least = search.run(i, str(background))
         share = Fraction(search.seen.weight(features), background.total)
-        found.write(i, features, Enclosure.of(share), minimality)
+        found.write(i, features, Enclosure.of(share), minimality, least)
     return found
 
 
@@ -264,9 +269,10 @@ class _Search(LocalSearch):
         self.seen = seen
         self.total = seen.background.total
         self.needed = math.ceil(task.delta * self.total)  # the least weight that reaches delta
-        self.budget = _BUDGET
+        self.budget = task.effort.visits(len(seen.rows.margins))
         self.rows = _restricted(seen, members, task.include)
         self.weights: dict[frozenset[int], int] = {}
+        self.tried = len(members) + 1  # the least size that a programme was asked for
 
     def weight(self, chosen: Collection[int]) -> int:
         key = frozenset(chosen)
@@ -301,15 +307,38 @@ class _Search(LocalSearch):
             best = better
         return self.improve(best)
 
+    def shrink(self, chosen: set[int]) -> tuple[set[int], bool]:
+        if chosen and self.task.effort.wanted:
+            floor = -self.seen.doubt
+            self.least = least_size(self.rows, self.needed, floor, len(chosen))
+        return super().shrink(chosen)
+
     def look(self, size: int) -> tuple[bool | None, set[int]]:
-        sizes = [size] if self.monotone else range(size, -1, -1)
+        sizes = [size] if self.monotone else range(size, self.least - 1, -1)
         verdicts = []
         for k in sizes:
             verdict, found = self._look(k, self.needed)
             if verdict:
                 return True, found
             verdicts.append(verdict)
-        return None if None in verdicts else False, set()
+        if None in verdicts:
+            return self._programmed(size) if self.task.effort.thorough else (None, set())
+        return False, set()
+
+    def _programmed(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most a size by an integer programme, once for each such size."""
+        if size >= self.tried:
+            return None, set()
+        self.tried = size
+        mask, bound = solve(
+            self.rows, self.needed, -self.seen.doubt, size + 1, self.task.effort.time_limit
+        )
+        self.least = max(self.least, bound)
+        if mask is not None:
+            found = {self.members[j] for j in np.flatnonzero(mask)}
+            if len(found) <= size and self.verdict(found):
+                return True, found
+        return (False if bound > size else None), set()
 
     def improve(self, chosen: set[int]) -> set[int]:
         while better := self._better(len(chosen), self.weight(chosen)):

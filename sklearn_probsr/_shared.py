@@ -19,7 +19,7 @@ from sklearn_probsr._contributions import Contributions, distinct
 from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr.engines._fourier import SPREADS
-from sklearn_probsr.engines._spectrum import Law, Spectrum, build_spectra
+from sklearn_probsr.engines._spectrum import Law, Spectrum, build_spectra, narrowed
 
 __all__ = [
     "FAR",
@@ -40,6 +40,8 @@ _FEW_ATOMS = 120
 # Models with more units have a rest that no reason is made of.
 _MOST_IN_HEAD = 128
 _MOST_CELLS = 2**22
+# How many times as many units as a ranking brings are known in proofs.
+_PROOF_FACTOR = 4
 # With more values than this a unit, a characteristic function takes long, and decays at once.
 _FEW_VALUES = 8
 _UNIT = 2.0**-53
@@ -68,21 +70,30 @@ def contributions_of(model: LinearModel, distribution: Distribution) -> Contribu
 
 
 def shared_of(
-    contributions: Contributions, positive: bool, distribution: Distribution, whole: bool = False
+    contributions: Contributions,
+    positive: bool,
+    distribution: Distribution,
+    whole: bool = False,
+    few: bool = False,
 ) -> Shared | None:
     """Return the spectra of a class, made once; None where counting is the better way.
 
     ``whole`` asks for spectra that leave no unit out; they are the same for both classes, and less
-    sharp than those of a class where there are many units.
+    sharp than those of a class where there are many units. ``few`` asks for them though there are
+    so few units that counting a set is quick.
     """
-    atoms = sum(map(len, contributions.values))
     n = len(contributions.values)
-    if (n <= _FEW and atoms <= _FEW_ATOMS) or not contributions.by_range:
+    if (_are_few(contributions) and not few) or not contributions.by_range:
         return None
     side = None if whole or n <= _MOST_IN_HEAD else positive
     return contributions.model.cached(
         ("spectra", distribution, side), lambda: Shared.of(contributions, side)
     )
+
+
+def _are_few(contributions: Contributions) -> bool:
+    atoms = sum(map(len, contributions.values))
+    return len(contributions.values) <= _FEW and atoms <= _FEW_ATOMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +111,10 @@ class Shared:
         Where each unit of the head is.
     spectra : list of Spectrum
         Of higher and higher degree.
+    broad : dict
+        Where units are in the head of ``wide``: those of ``positions`` first, then more.
+    wide : Spectrum
+        One that knows more units, for proofs; the first of the others if they know all.
     """
 
     contributions: Contributions
@@ -108,6 +123,8 @@ class Shared:
     variance: NDArray[np.float64]
     positions: dict[int, int]
     spectra: list[Spectrum]
+    broad: dict[int, int]
+    wide: Spectrum
 
     @classmethod
     def of(cls, contributions: Contributions, positive: bool | None) -> Shared | None:
@@ -131,20 +148,26 @@ class Shared:
         variance = np.array([float(law.turns**2 @ law.chances) for law in laws])
         # Those that vary most first: their factors soon make a product negligible.
         head = [*contributions.by_range, *(u for u, w in enumerate(widths) if not w)]
+        broad = head
         if positive is not None:
-            head = _head(contributions, centre, variance, period, positive)
-        inside = set(head)
+            head, broad = _heads(contributions, centre, variance, period, positive)
+        inside = set(broad)
         rest = [u for u in contributions.by_range if u not in inside]
         largest = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
         degrees = [min(2**12, largest), largest]
+        if _are_few(contributions):
+            degrees = degrees[:1]  # what these leave open is counted
         if rest:
             crowded = sum(map(len, values)) > _FEW_VALUES * len(values)
             degrees = [2**15 if crowded else 2**17]
         spectra = build_spectra(
-            [laws[u] for u in head], [laws[u] for u in rest], sorted(set(degrees))
+            [laws[u] for u in broad], [laws[u] for u in rest], sorted(set(degrees))
         )
-        positions = {u: j for j, u in enumerate(head)}
-        return cls(contributions, period, centre, variance, positions, spectra)
+        wide = spectra[0]
+        if len(head) < len(broad):
+            spectra = [narrowed(spectrum, len(head)) for spectrum in spectra]
+        positions, wider = ({u: j for j, u in enumerate(some)} for some in (head, broad))
+        return cls(contributions, period, centre, variance, positions, spectra, wider, wide)
 
     def start(self, whole: bool) -> float:
         """Return where the cut is when nothing is fixed, in turns from the centre of the sum.
@@ -228,14 +251,18 @@ def clamped(value: Fraction) -> float:
     return float(max(min(value, largest), -largest))
 
 
-def _head(
+def _heads(
     contributions: Contributions,
     centre: NDArray[np.float64],
     variance: NDArray[np.float64],
     period: int,
     positive: bool,
-) -> list[int]:
-    """Return the units that reasons are made of: those with the best promise in some ranking."""
+) -> tuple[list[int], list[int]]:
+    """Return the units that reasons are made of, and those that a proof must know besides.
+
+    The first have the best promise in some ranking. The others are those that the fewest exceed
+    in both the most that they can cost and in how likely they do.
+    """
     width = np.array([(v[-1] - v[0]) / period for v in contributions.values])
     cost = width - centre if positive else centre
     scale = cost.max() or 1.0
@@ -252,7 +279,13 @@ def _head(
     keys = (cost, cost + variance / scale, width * (cost > 0))
     size = math.ceil(4 * math.sqrt(len(centre)))
     best = [np.argsort(-key, kind="stable")[:size].tolist() for key in keys]
-    return list(dict.fromkeys(u for ranks in zip(*best, strict=True) for u in ranks))
+    head = list(dict.fromkeys(u for ranks in zip(*best, strict=True) for u in ranks))
+    share = cost / np.maximum(width, 1e-300)
+    exceeded = [
+        np.count_nonzero((width >= width[u]) & (share >= share[u])) for u in range(len(cost))
+    ]
+    others = np.argsort(exceeded, kind="stable")[: _PROOF_FACTOR * size].tolist()
+    return head, list(dict.fromkeys([*head, *others]))
 
 
 class Outlook(NamedTuple):

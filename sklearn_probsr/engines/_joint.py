@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Rows", "branch_and_bound", "greedy", "kept_along", "kept_weight"]
+__all__ = ["Rows", "branch_and_bound", "greedy", "kept_along", "kept_weight", "least_size"]
+
+
+# The most numbers in the table of a branch and bound.
+_MOST_CELLS = 2**26
 
 
 class Rows(NamedTuple):
@@ -100,6 +104,38 @@ def greedy(rows: Rows, needed: int, hinge: bool) -> NDArray[np.int64]:
     return order
 
 
+@kernel
+def least_size(rows: Rows, needed: int, floor: int, most: int) -> int:
+    """Return a size, at most ``most``, that no set of a needed weight is smaller than.
+
+    Each row on its own needs so many of the members that gain it the most.
+    """
+    h, n = rows.gains.shape
+    weight = np.zeros(most + 1, dtype=np.int64)
+    gain = np.zeros(h + 1, dtype=np.int64)  # one more: nothing to gain
+    for r in range(n):
+        margin = rows.margins[r]
+        size = 0
+        if margin < floor:
+            for j in range(h):
+                gain[j] = rows.gains[j, r]
+        while margin < floor and size < most:
+            best = h
+            for j in range(h):
+                if gain[j] > gain[best]:
+                    best = j
+            margin += gain[best]
+            size = most if best == h else size + 1
+            gain[best] = 0
+        weight[size] += rows.weights[r]
+    total = np.int64(0)
+    for size in range(most):
+        total += weight[size]
+        if total >= needed:
+            return size
+    return most
+
+
 @inner
 def _most_to_gain(rows: Rows, size: int) -> NDArray[np.int64]:
     """Return the most that ``left`` members from a position on can add to each row."""
@@ -137,7 +173,7 @@ def branch_and_bound(
     h, n = rows.gains.shape
     chosen = np.zeros(h, dtype=np.bool_)
     spent = size * h * n
-    if spent > budget:
+    if spent > budget or spent > _MOST_CELLS:
         return -1, chosen, 0
     most = _most_to_gain(rows, size)
     margins = rows.margins.copy()
