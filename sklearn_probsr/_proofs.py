@@ -35,9 +35,9 @@ __all__ = ["Prover", "Refutation"]
 
 # Laws with more values than this together are compared in floats, which never claims too much.
 _MOST_RANKED = 1024
-# Up to so many up-sets a candidate are bounded at once. With more, units are first compared in
-# context, which costs about as much.
-_FEW_SETS = 8
+# Up to so many up-sets a candidate, and so many at all, are bounded at once. With more, units are
+# first compared in context, which costs about as much.
+_FEW_SETS, _MOST_AT_ONCE = 8, 128
 # Sets that spectra leave open, and that are looked at one by one.
 _ROOM = 64
 _UNIT = 2.0**-53
@@ -164,7 +164,7 @@ class Prover:
         mixed = bool(self.outlook.gainful[r, members].any())
         scene, spectrum, at = self._scene(r), self.shared.wide, self._position[chosen]
         above = within(laws, law[chosen])
-        few = _FEW_SETS * len(chosen)
+        few = min(_FEW_SETS * len(chosen), _MOST_AT_ONCE)
         if count_up_sets(above, size, mixed, few) > few:
             at, above = compare(spectrum, scene, at, above, size, self._rest, effort.work)
         verdict, sets = refute(

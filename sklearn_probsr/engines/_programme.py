@@ -51,6 +51,8 @@ def solve(
     sure = least >= floor
     asked = np.flatnonzero(~sure & (rows.margins + best >= floor))
     left = needed - int(rows.weights[sure].sum())
+    if left <= 0:
+        return np.zeros(h, dtype=np.bool_), 0
     if int(rows.weights[asked].sum()) < left:
         return None, below
     if len(asked) * (h + 1) > _MOST_ENTRIES:
