@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklearn_probsr._argmax import AnyModel, ArgmaxModel
-from sklearn_probsr._arguments import check_model, check_task, check_tol, generator, open_unit
+from sklearn_probsr._arguments import (
+    check_effort,
+    check_model,
+    check_task,
+    check_tol,
+    generator,
+    open_unit,
+)
 from sklearn_probsr._curve import GuaranteeCurve, curve
 from sklearn_probsr._deficits import Instance
 from sklearn_probsr._distributions import (
@@ -157,6 +164,9 @@ def sufficient_reason(
     include: Iterable[int | str] = (),
     exclude: Iterable[int | str] = (),
     max_size: int | None = None,
+    prove: str | bool = "auto",
+    max_evals: int | None = None,
+    time_limit: float = 10.0,
 ) -> SufficientReason:
     """Find the fewest features of ``x`` that keep its class with probability at least delta.
 
@@ -183,11 +193,17 @@ def sufficient_reason(
         Features that the reason must have, and that it must not have.
     max_size : int or None, default=None
         The most features that the reason may have.
+    prove : {"auto", True, False}, default="auto"
+        How hard to try to prove that no smaller set will do.
+    max_evals : int or None, default=None
+        The most sets of one size that a proof may look at.
+    time_limit : float, default=10.0
+        The most seconds of an integer programme.
 
     Returns
     -------
     SufficientReason
-        With ``features``, ``size``, ``guarantee``, ``minimality`` and more.
+        With ``features``, ``size``, ``size_lower``, ``guarantee``, ``minimality`` and more.
 
     Raises
     ------
@@ -219,6 +235,9 @@ x2 = 0 (2 of 5 features; no smaller set reaches 0.875).
         include=include,
         exclude=exclude,
         max_size=max_size,
+        prove=prove,
+        max_evals=max_evals,
+        time_limit=time_limit,
     )[0]
 
 
@@ -235,6 +254,9 @@ def sufficient_reasons(
     include: Iterable[int | str] = (),
     exclude: Iterable[int | str] = (),
     max_size: int | None = None,
+    prove: str | bool = "auto",
+    max_evals: int | None = None,
+    time_limit: float = 10.0,
 ) -> SufficientReasons:
     """Find for each row the fewest features that keep its class with probability at least delta.
 
@@ -266,11 +288,23 @@ def sufficient_reasons(
     max_size : int or None, default=None
         The most features, those in ``include`` counted. Where no such set reaches delta, the
         one with the best guarantee is returned, and its minimality is ``"best-of-size"``.
+    prove : {"auto", True, False}, default="auto"
+        How hard to try to prove that no smaller set reaches delta, which may turn up a smaller
+        one. ``"auto"`` stays within milliseconds a row. True goes on until ``max_evals``, and over
+        background rows to an integer programme on SciPy's HiGHS. False tries no proof. Uniform
+        binary features need none of it.
+    max_evals : int or None, default=None
+        The most sets of one size that a proof may look at in a row. None: 200,000 if ``prove`` is
+        True; if it is "auto" 10,000, and no more than make a million row visits (over background
+        rows) or a million terms of a Fourier sum (over independent features).
+    time_limit : float, default=10.0
+        The most seconds that an integer programme may take in a row.
 
     Returns
     -------
     SufficientReasons
-        Columns ``mask``, ``size``, ``lower``, ``upper``, ``minimality``; ``[i]`` is one reason.
+        Columns ``mask``, ``size``, ``size_lower``, ``lower``, ``upper``, ``minimality``; ``[i]`` is
+        one reason.
 
     Raises
     ------
@@ -292,6 +326,7 @@ def sufficient_reasons(
     rows = model.check_rows(X)
     chosen = check_distribution(distribution, model)
     task = check_task(model, delta, include, exclude, max_size)
+    task = replace(task, effort=check_effort(prove, max_evals, time_limit))
     slack = open_unit(epsilon, "epsilon")
     risk = open_unit(gamma, "gamma")
     confidence = 1.0
@@ -336,6 +371,7 @@ def sufficient_reasons(
         upper=found.upper,
         minimality=found.minimality,
         epsilon=found.epsilon,
+        size_lower=np.maximum(found.size_lower, len(task.include)),
         samples=np.broadcast_to(np.asarray(samples, dtype=np.int64), len(rows)),
         delta=float(delta),
         confidence=confidence,

@@ -25,18 +25,17 @@ from sklearn_probsr._distributions import (
     rows_for,
 )
 from sklearn_probsr._model import LinearModel
-from sklearn_probsr._reason import SufficientReasons
+from sklearn_probsr._reason import COLUMNS, SufficientReasons
 from sklearn_probsr._units import Unit
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["atomically", "read_reasons", "reading", "write_reasons"]
 
-_FORMAT = "sklearn-probsr reasons 1"
+_FORMAT = "sklearn-probsr reasons 2"
 # What reading a file that is something else, or cut short, may end in.
 _BROKEN = (
     ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-_COLUMNS = ("rows", "mask", "lower", "upper", "minimality", "epsilon", "samples")
 
 
 def write_reasons(
@@ -44,7 +43,7 @@ def write_reasons(
 ) -> None:
     """Write reasons, and what else belongs to them, to a NumPy archive."""
     model, law = reasons.model, reasons.distribution
-    held = {f"reasons/{name}": np.asarray(getattr(reasons, name)) for name in _COLUMNS}
+    held = {f"reasons/{name}": np.asarray(getattr(reasons, name)) for name in COLUMNS}
     held |= {"model/weights": model.weights, **{f"more/{k}": v for k, v in arrays.items()}}
     if isinstance(law, Background | Marginals):
         held |= {"law/rows": rows_for(model, law), "law/weights": law.weights}
@@ -109,7 +108,7 @@ def _reasons(held: dict[str, NDArray[Any]], meta: dict[str, Any]) -> SufficientR
     told = meta["reasons"]
     exact = {int(i): Fraction(value) for i, value in told.pop("exact").items()}
     forced = tuple(told.pop("forced"))
-    columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in _COLUMNS}
+    columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
     law = _law(held, meta["law"])
     return SufficientReasons(
         model=model, distribution=law, exact=exact, forced=forced, **told, **columns

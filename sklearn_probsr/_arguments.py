@@ -12,10 +12,10 @@ import numpy as np
 
 from sklearn_probsr._argmax import AnyModel
 from sklearn_probsr._exact import decimal_fraction
-from sklearn_probsr._search import Task
+from sklearn_probsr._search import Effort, Task
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["check_model", "check_task", "check_tol", "generator", "open_unit"]
+__all__ = ["check_effort", "check_model", "check_task", "check_tol", "generator", "open_unit"]
 
 
 def check_model(model: Any) -> None:
@@ -90,6 +90,26 @@ def check_task(
                 "Raise max_size or include fewer."
             )
     return Task(level, inside, outside, max_size)
+
+
+def check_effort(prove: Any, max_evals: Any, time_limit: Any) -> Effort:
+    """Return how hard to try a proof, or say what is wrong with it."""
+    if not (isinstance(prove, bool | np.bool_) or (isinstance(prove, str) and prove == "auto")):
+        raise InvalidInputError(f"prove must be 'auto', True or False, got {prove!r}.")
+    if max_evals is not None:
+        try:
+            most = -1 if isinstance(max_evals, bool) else operator.index(max_evals)
+        except TypeError:
+            most = -1
+        if most < 0:
+            raise InvalidInputError(
+                f"max_evals must be None or a whole number >= 0, got {max_evals!r}."
+            )
+        max_evals = min(most, 2**40)
+    seconds = _number(time_limit)
+    if seconds is None or seconds <= 0:
+        raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {time_limit!r}.")
+    return Effort(prove if isinstance(prove, str) else bool(prove), max_evals, float(seconds))
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -23,7 +23,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 __all__ = ["Question", "check_seed"]
 
 # Rows that are searched at once: a progress bar moves by so many, and a job of joblib takes them.
-_FAST, _SLOW = 8192, 64
+_FAST, _SLOW, _LONG = 8192, 64, 4
 # In a job's process: the last question, with the tables that its model has built.
 _KEPT: dict[str, Question] = {}
 
@@ -52,7 +52,8 @@ class Question:
 
     def answer(self, rows: NDArray[Any], n_jobs: int | None, silent: bool) -> SufficientReasons:
         """Return the reasons of checked rows; the number of jobs changes nothing in them."""
-        size = _FAST if self._fast else _SLOW
+        slow = _LONG if self.options.get("prove") is True else _SLOW
+        size = _FAST if self._fast else slow
         jobs = 1 if n_jobs is None else n_jobs
         if jobs != 1:
             size = max(min(size, math.ceil(len(rows) / joblib.effective_n_jobs(jobs))), 1)

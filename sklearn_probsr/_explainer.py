@@ -21,7 +21,10 @@ from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["SufficientReasonExplainer"]
 
-_OPTIONS = ("delta", "epsilon", "gamma", "include", "exclude", "max_size")
+_OPTIONS = (
+    "delta", "epsilon", "gamma", "include", "exclude", "max_size", "prove", "max_evals",
+    "time_limit",
+)  # fmt: skip
 _SETTINGS = (
     *_OPTIONS, "target", "versus", "method", "n_jobs", "seed", "feature_names", "output_names",
     "linearize_link",
@@ -57,6 +60,12 @@ class SufficientReasonExplainer(shap.Explainer):
         Features that every reason must have, and must not have.
     max_size : int or None, default=None
         The most features that a reason may have.
+    prove : {"auto", True, False}, default="auto"
+        How hard to try to prove that no smaller set will do; see `sufficient_reasons`.
+    max_evals : int or None, default=None
+        The most sets of one size that a proof may look at in a row.
+    time_limit : float, default=10.0
+        The most seconds that an integer programme may take in a row.
     n_jobs : int or None, default=None
         How many jobs of joblib share the rows; the result is the same for any number.
     seed : int or None, default=None
@@ -105,6 +114,9 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         include: Iterable[int | str] = (),
         exclude: Iterable[int | str] = (),
         max_size: int | None = None,
+        prove: str | bool = "auto",
+        max_evals: int | None = None,
+        time_limit: float = 10.0,
         n_jobs: int | None = None,
         seed: int | None = None,
         feature_names: Sequence[str] | None = None,
@@ -129,6 +141,9 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.include = _kept(include)
         self.exclude = _kept(exclude)
         self.max_size = max_size
+        self.prove = prove
+        self.max_evals = max_evals
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.seed = check_seed(seed)
         self.feature_names = None if feature_names is None else list(feature_names)
@@ -176,7 +191,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         ----------
         X : DataFrame, array-like or sparse of shape (n, columns), or a single row
         max_evals, main_effects, error_bounds, batch_size, outputs : optional
-            Accepted as in shap, of no effect: nothing is sampled by evaluations.
+            Accepted as in shap, of no effect: nothing is sampled by evaluations. (What a proof
+            may cost is said when the explainer is made.)
         silent : bool, default=False
             Whether to hide the progress bar, which shows after some seconds of work.
 

@@ -54,6 +54,8 @@ class ReasonExplanation(SlicedExplanation):
         Bounds of the probability that the class is kept.
     minimality : ndarray of str, shape (n,)
         What was proved; see `SufficientReason`.
+    size_lower : ndarray of int, shape (n,)
+        The size below which no set reaches delta, as far as was proved.
     prediction : ndarray of shape (n,)
         The class of each row.
     delta : float

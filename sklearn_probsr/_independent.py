@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from sklearn_probsr._costs import WIDE, Costs
 from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._enclosure import Enclosure
-from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._local import LocalSearch
 from sklearn_probsr._model import LinearModel
+from sklearn_probsr._proofs import Prover
 from sklearn_probsr._search import Found, Task
 from sklearn_probsr._shared import Shared, contributions_of, promises, shared_of
 from sklearn_probsr.engines._stroll import MOST_MIXED, Sets, Walkers, measure, stroll
@@ -34,8 +34,8 @@ __all__ = ["independent_curve", "independent_guarantee", "search_independent"]
 # many of the same size are compared.
 _MOST_SETS = 1000
 _MOST_COMPARED = 200
-# Where spectra decide, sets are refuted one by one only if they are this few.
-_MOST_BESIDE_SPECTRA = 64
+# Sets as few as these are looked at one by one in any case.
+_FEW_SETS = 64
 # Units with more values than this are not compared by the exchange lemma.
 _MOST_VALUES = 64
 _CHUNK = 512
@@ -100,29 +100,24 @@ def search_independent(
                 done.append(shared)
                 for first in range(0, len(at), _CHUNK):
                     some = at[first : first + _CHUNK]
-                    starts |= _search_together(shared, side, rows[some], some, task, found)
+                    prover = Prover(contributions, distribution, shared, rows[some], side, task)
+                    starts |= _search_together(prover, some, found)
     for i in np.flatnonzero(found.minimality == ""):
         costs = Costs(contributions, rows[i], distribution)
-        search = _Search(costs, task)
-        features, minimality = search.run(int(i), str(distribution), starts.get(int(i)))
+        search = _Search(costs, task, rows[i])
+        features, minimality, least = search.run(int(i), str(distribution), starts.get(int(i)))
         narrow = costs.enclosure(features, None)
         decided = costs.enclosure(features, task.delta)
-        found.write(int(i), features, narrow.intersect(decided), minimality)
+        found.write(int(i), features, narrow.intersect(decided), minimality, least)
     return found
 
 
-def _search_together(
-    shared: Shared,
-    positive: bool,
-    rows: NDArray[np.float64] | NDArray[np.bool_],
-    at: NDArray[np.intp],
-    task: Task,
-    found: Found,
-) -> dict[int, set[int]]:
+def _search_together(prover: Prover, at: NDArray[np.intp], found: Found) -> dict[int, set[int]]:
     """Answer the rows that spectra decide; return sets of the others from which to go on."""
+    shared, positive, rows, task = prover.shared, prover.positive, prover.rows, prover.task
     units = np.array(list(shared.positions), dtype=np.intp)
     h, n = len(units), len(rows)
-    gain, costly, gainful, start, blur, near = shared.outlook(rows, positive)
+    gain, costly, gainful, start, blur, near = prover.outlook
     if any(u not in shared.positions for u in task.include):
         return {}  # they would have to be taken out of the rest
     missing = np.ones(shared.centre.shape, dtype=np.bool_)
@@ -138,7 +133,7 @@ def _search_together(
         np.full(n, positive), start, blur, np.ascontiguousarray(gain[:, units]), forced, order,
         member.sum(axis=1), np.ascontiguousarray(gainful[:, units]),
     )  # fmt: skip
-    low, high = float_below(task.delta), min(math.nextafter(float_above(task.delta), 2.0), 1.0)
+    low, high = prover.levels
     left = np.flatnonzero(near)
     starts: dict[int, set[int]] = {}
     for spectrum in shared.spectra:
@@ -167,23 +162,39 @@ def _search_together(
             if missing.any() and _leaves(signed[i], missing, len(chosen) - 1):
                 continue  # one of the features with the largest mean cost was not looked at
             alone = task.most is not None and len(chosen) > task.most
-            few = math.comb(int(costly[i].sum()), max(len(chosen) - 1, 0)) <= _MOST_BESIDE_SPECTRA
             if not last and not sets.needed[j]:
                 continue  # a higher degree may tell
-            if alone or (few and len(chosen) > 1) or not sets.needed[j]:
-                starts[int(at[i])] = set(chosen)
-                done[j] = True
-                continue
-            word = "minimum" if len(chosen) <= 1 else "subset-minimal"
-            if np.count_nonzero(gainful[i, chosen]) > MOST_MIXED:
-                word = "locally-minimal"
-            enclosure = Enclosure.proved(float(sets.lower[j]), float(sets.upper[j]))
-            found.write(int(at[i]), [*task.include, *chosen], enclosure, word)
             done[j] = True
+            smaller = None
+            if not alone and sets.needed[j]:
+                enclosure = Enclosure.proved(float(sets.lower[j]), float(sets.upper[j]))
+                smaller = _claim(prover, int(i), chosen, enclosure, found, int(at[i]))
+                if smaller is None:
+                    continue
+            starts[int(at[i])] = set(chosen) if smaller is None else smaller
         left = left[~done]
         if not len(left):
             break
     return starts
+
+
+def _claim(
+    prover: Prover, r: int, chosen: list[int], enclosure: Enclosure, found: Found, i: int
+) -> set[int] | None:
+    """Write down a set from which nothing can be left out, or return one that is smaller."""
+    effort, forced = prover.task.effort, prover.task.include
+    mixed = np.count_nonzero(prover.outlook.gainful[r, chosen])
+    # No proper subset reaches the level, not even the empty one.
+    word, least = ("subset-minimal", 1) if mixed <= MOST_MIXED else ("locally-minimal", 0)
+    if effort.wanted and len(chosen) > least:
+        proved, smaller = prover.least(r, len(chosen))
+        if smaller is not None:
+            return smaller
+        least = max(least, proved)
+    if len(chosen) <= least:
+        word, least = "minimum", len(chosen)
+    found.write(i, [*forced, *chosen], enclosure, word, len(forced) + least)
+    return None
 
 
 def _leaves(mean: NDArray[np.float64], missing: NDArray[np.bool_], size: int) -> bool:
@@ -216,10 +227,13 @@ def _orders(
 class _Search(LocalSearch):
     """The search of one row."""
 
-    def __init__(self, costs: Costs, task: Task) -> None:
+    def __init__(
+        self, costs: Costs, task: Task, row: NDArray[np.float64] | NDArray[np.bool_]
+    ) -> None:
         barred = {*task.include, *task.exclude}
         members = [u for u in range(len(costs.known)) if u not in barred and costs.can_cost(u)]
         self.costs = costs
+        self.row = row
         self._rankings = costs.rankings(members)
         super().__init__(task, self._rankings[0], {u for u in members if not costs.can_gain(u)})
 
@@ -266,7 +280,14 @@ class _Search(LocalSearch):
         return order[:at]
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
-        if self._count(size) > (_MOST_SETS if self.costs.counted else _MOST_BESIDE_SPECTRA):
+        count = self._count(size)
+        prover = self._prover(size) if count > _FEW_SETS else None
+        if prover is not None:
+            verdict, found = prover.look(0, size, self.verdict)
+            if verdict is not None:
+                return verdict, found
+        most = _MOST_SETS if self.costs.counted else _FEW_SETS
+        if count > min(most, self.task.effort.sets):
             return None, set()
         undecided = False
         for chosen in self._up_sets(size):
@@ -275,6 +296,17 @@ class _Search(LocalSearch):
                 return True, set(chosen)
             undecided |= verdict is None
         return None if undecided else False, set()
+
+    def _prover(self, size: int) -> Prover | None:
+        """Return a way to refute many sets: the first spectra that know the units in question."""
+        seen, positive, law = self.costs.contributions, self.costs.positive, self.costs.distribution
+        for whole in (False, True):
+            shared = shared_of(seen, positive, law, whole, few=True)
+            if shared is not None:
+                prover = Prover(seen, law, shared, self.row[None, :], positive, self.task)
+                if prover.knows(0, size):
+                    return prover
+        return None
 
     def _compositions(self, size: int) -> Iterator[tuple[int, int]]:
         """Return how many mixed and pure members to take: as many pure ones as there is room."""

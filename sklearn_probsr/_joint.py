@@ -31,9 +31,11 @@ from sklearn_probsr.engines._joint import (
     greedy,
     kept_along,
     kept_weight,
+    least_size,
     open_rows,
     prune,
 )
+from sklearn_probsr.engines._programme import solve
 
 __all__ = ["JointSearch", "Replacement", "Seen", "joint_curve", "joint_guarantee", "search_joint"]
 
@@ -41,8 +43,6 @@ __all__ = ["JointSearch", "Replacement", "Seen", "joint_curve", "joint_guarantee
 # instances a thousand times as far out.
 _BITS = 50
 _MOST_BITS = 61
-# Row visits that the proof of a minimum, and the search for a better set, may cost: about a ms.
-_BUDGET = 1_000_000
 # Integers beyond 62 bits: so many sets are tried one by one, with all their digits.
 _MOST_SETS = 1000
 
@@ -291,9 +291,9 @@ def search_joint(model: LinearModel, rows: Row, task: Task, background: Backgrou
     found = Found.empty(len(rows), model.n_units)
     for i, row in enumerate(rows):
         search = JointSearch(Replacement(model, row, background), task)
-        features, minimality = search.run(i, str(background))
+        features, minimality, least = search.run(i, str(background))
         share = Fraction(search.seen.weight(features), background.total)
-        found.write(i, features, Enclosure.of(share), minimality)
+        found.write(i, features, Enclosure.of(share), minimality, least)
     return found
 
 
@@ -308,13 +308,14 @@ class JointSearch(LocalSearch):
         self.seen = seen
         self.total = seen.background.total
         self.needed = math.ceil(task.delta * self.total)  # the least weight that reaches delta
-        self.budget = _BUDGET
+        self.budget = task.effort.visits(len(seen.rows.margins))
         self.rows, self.safe = open_rows(
             seen.rows, _places(members), _places(task.include), seen.doubt
         )
         self.most = self.safe + int(self.rows.weights.sum())  # no set keeps more
         self.places = {u: j for j, u in enumerate(members)}
         self.weights: dict[frozenset[int], int] = {}
+        self.tried = len(members) + 1  # the least size that a programme was asked for
 
     def weight(self, chosen: Collection[int]) -> int:
         key = frozenset(chosen)
@@ -374,15 +375,37 @@ class JointSearch(LocalSearch):
             best = better
         return self.improve(best)
 
+    def shrink(self, chosen: set[int]) -> tuple[set[int], bool]:
+        if chosen and self.task.effort.wanted:
+            floor = -self.seen.doubt
+            self.least = least_size(self.rows, self.needed - self.safe, floor, len(chosen))
+        return super().shrink(chosen)
+
     def look(self, size: int) -> tuple[bool | None, set[int]]:
-        sizes = [size] if self.monotone else range(size, -1, -1)
+        sizes = [size] if self.monotone else range(size, self.least - 1, -1)
         verdicts = []
         for k in sizes:
             verdict, found = self._look(k, self.needed)
             if verdict:
                 return True, found
             verdicts.append(verdict)
-        return None if None in verdicts else False, set()
+        if None in verdicts:
+            return self._programmed(size) if self.task.effort.thorough else (None, set())
+        return False, set()
+
+    def _programmed(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most a size by an integer programme, once for each such size."""
+        if size >= self.tried:
+            return None, set()
+        self.tried = size
+        left, floor = self.needed - self.safe, -self.seen.doubt
+        mask, bound = solve(self.rows, left, floor, size + 1, self.task.effort.time_limit)
+        self.least = max(self.least, bound)
+        if mask is not None:
+            found = {self.members[j] for j in np.flatnonzero(mask)}
+            if len(found) <= size and self.verdict(found):
+                return True, found
+        return (False if bound > size else None), set()
 
     def improve(self, chosen: set[int]) -> set[int]:
         while better := self._better(len(chosen), self.weight(chosen)):

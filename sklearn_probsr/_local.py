@@ -42,6 +42,7 @@ class LocalSearch(ABC):
         self.members = members
         self.pure = pure
         self.monotone = len(pure) == len(members)
+        self.least = 0  # fewer members than this are proved not to reach delta
 
     @abstractmethod
     def verdict(self, chosen: Collection[int]) -> bool | None:
@@ -70,12 +71,18 @@ class LocalSearch(ABC):
     def text(self, chosen: Collection[int]) -> str:
         """Return the guarantee of a set as text."""
 
-    def run(self, i: int, over: str, start: set[int] | None = None) -> tuple[list[int], str]:
-        """Return the features of row i's answer, and what was proved of them.
+    def run(self, i: int, over: str, start: set[int] | None = None) -> tuple[list[int], str, int]:
+        """Return row i's features, what was proved of them, and the least size of any such set.
 
         ``start`` is a set that reaches delta, and from which nothing can be left out.
         """
+        chosen, minimality = self._run(i, over, start)
+        return self.features(chosen), minimality, len(self.forced) + self.least
+
+    def _run(self, i: int, over: str, start: set[int] | None) -> tuple[set[int], str]:
         chosen, proved = self.smallest() if start is None else self.shrink(self.shorter(start))
+        if chosen is not None and proved:
+            self.least = len(chosen)
         most = len(self.members) if self.task.most is None else self.task.most
         if chosen is None and self.task.max_size is None:
             refuted = self.verdict(self.members) is False and self.monotone
@@ -84,14 +91,15 @@ class LocalSearch(ABC):
         if chosen is None or len(chosen) > most:
             chosen, proved = self.best_of(min(most, len(self.members))), False
             if not self.verdict(chosen):
-                return self.features(chosen), "best-of-size"
+                return chosen, "best-of-size"
             chosen = self.pruned(self.in_order(chosen))
-        else:
+        elif self.task.effort.wanted:
             chosen = self.improve(chosen)
-        if proved:
-            return self.features(chosen), "minimum"
-        chosen, minimality = self.claim(chosen)
-        return self.features(chosen), minimality
+        if not proved:
+            chosen, minimality = self.claim(chosen)
+        if proved or len(chosen) == self.least:
+            minimality, self.least = "minimum", len(chosen)
+        return chosen, minimality
 
     def shorter(self, chosen: set[int]) -> set[int]:
         """Return a set no larger than the shortest prefix by mean cost that is seen to suffice."""
@@ -146,13 +154,21 @@ class LocalSearch(ABC):
         return chosen
 
     def shrink(self, chosen: set[int]) -> tuple[set[int], bool]:
-        """Look for smaller sets until there is none (proved) or none is found."""
-        while chosen:
-            verdict, found = self.look(len(chosen) - 1)
-            if not verdict:
-                return chosen, verdict is False
-            chosen = self.pruned(self.in_order(found))  # it may hold what it does not need
-        return chosen, True
+        """Look for smaller sets until there is none (proved) or none is found.
+
+        Where a size stays open, smaller ones may not: then less is proved.
+        """
+        size = len(chosen) - 1
+        while size >= self.least:
+            verdict, found = self.look(size) if self.task.effort.wanted else (None, set())
+            if verdict:
+                chosen = self.pruned(self.in_order(found))  # it may hold what it does not need
+                size = len(chosen) - 1
+            elif verdict is False:
+                self.least = size + 1
+            else:
+                size -= 1
+        return chosen, len(chosen) == self.least
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str]:
         """Prove that nothing can be left out, or leave it out."""

@@ -18,7 +18,12 @@ from sklearn_probsr._distributions import column_means
 from sklearn_probsr._enclosure import Enclosure, lower_text
 from sklearn_probsr._exact import decimal_fraction
 
-__all__ = ["CLAIMS", "SufficientReason", "SufficientReasons"]
+__all__ = ["CLAIMS", "COLUMNS", "SufficientReason", "SufficientReasons"]
+
+# What is stored for every row.
+COLUMNS = (
+    "rows", "mask", "lower", "upper", "minimality", "epsilon", "size_lower", "samples",
+)  # fmt: skip
 
 CLAIMS = {
     "minimum": "no smaller set reaches {delta}",
@@ -57,6 +62,9 @@ class SufficientReason:
         other set of that size has a better guarantee, under other distributions none was found).
     epsilon : float
         0 unless near-minimum or near-prefix-minimal.
+    size_lower : int
+        No set with fewer features reaches delta, as far as was proved (for the ``include`` and
+        ``exclude`` asked for, whatever ``max_size`` was). It is ``size`` if minimum.
     prediction : label
         The class of the instance.
     partial_instance : ndarray of shape (d,)
@@ -79,6 +87,7 @@ class SufficientReason:
     delta: float
     minimality: str
     epsilon: float
+    size_lower: int
     prediction: Any
     partial_instance: NDArray[np.float64] = field(repr=False, compare=False)
     feature_names: tuple[str, ...]
@@ -103,6 +112,8 @@ class SufficientReason:
         claim = CLAIMS[self.minimality].format(
             epsilon=_two_digits_up(self.epsilon), delta=self.delta, size=self.size
         )
+        if self.size_lower > 1 and self.minimality.endswith(("subset-minimal", "locally-minimal")):
+            claim += f"; no set of fewer than {self.size_lower} features reaches {self.delta}"
         return (
             f"Class {self.prediction!s} is kept with probability at least {sure} over "
             f"{self.distribution}{trust}, {given} ({self.size} of {self.n_units} features; "
@@ -118,7 +129,7 @@ class SufficientReasons:
     ----------
     mask : ndarray of bool, shape (n, units)
         Which features are in each reason; without units, every column is one.
-    size, lower, upper, minimality, epsilon, prediction, samples : ndarray of shape (n,)
+    size, size_lower, lower, upper, minimality, epsilon, prediction, samples : ndarray
         See `SufficientReason`; ``lower`` and ``upper`` enclose the guarantee.
     delta : float
     confidence : float
@@ -141,6 +152,7 @@ class SufficientReasons:
     upper: NDArray[np.float64]
     minimality: NDArray[np.str_]
     epsilon: NDArray[np.float64]
+    size_lower: NDArray[np.int64]
     samples: NDArray[np.int64]
     delta: float
     confidence: float
@@ -150,8 +162,8 @@ class SufficientReasons:
     exact: dict[int, Fraction] = field(repr=False)
 
     def __post_init__(self) -> None:
-        for array in (self.mask, self.lower, self.upper, self.minimality, self.epsilon):
-            array.flags.writeable = False
+        for name in ("mask", "lower", "upper", "minimality", "epsilon", "size_lower"):
+            getattr(self, name).flags.writeable = False
 
     @cached_property
     def size(self) -> NDArray[np.int64]:
@@ -178,17 +190,15 @@ class SufficientReasons:
         positions = np.arange(len(self))[index]
         if np.ndim(positions) == 0:
             return self._one(int(positions))
-        columns = ("rows", "mask", "lower", "upper", "minimality", "epsilon", "samples")
-        chosen: dict[str, Any] = {name: getattr(self, name)[positions] for name in columns}
+        chosen: dict[str, Any] = {name: getattr(self, name)[positions] for name in COLUMNS}
         exact = {j: self.exact[i] for j, i in enumerate(positions.tolist()) if i in self.exact}
         return replace(self, **chosen, exact=exact)
 
     @classmethod
     def concatenate(cls, parts: Sequence[SufficientReasons]) -> SufficientReasons:
         """Put the reasons of several batches of one search behind each other."""
-        columns = ("rows", "mask", "lower", "upper", "minimality", "epsilon", "samples")
         joined: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in parts]) for name in columns
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
         }
         starts = np.cumsum([0, *map(len, parts)])
         exact = {
@@ -213,6 +223,7 @@ class SufficientReasons:
             delta=self.delta,
             minimality=str(self.minimality[i]),
             epsilon=float(self.epsilon[i]),
+            size_lower=int(self.size_lower[i]),
             prediction=self.model.classes[winner],
             partial_instance=partial,
             feature_names=tuple(self.model.unit_names[j] for j in features),

@@ -187,7 +187,9 @@ class _Search(LocalSearch):
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
         sizes = [size] if self.monotone else range(size, -1, -1)
-        if sum(math.comb(len(self.members), k) for k in sizes) > _MOST_SETS:
+        if not self.task.effort.wanted or (
+            sum(math.comb(len(self.members), k) for k in sizes) > _MOST_SETS
+        ):
             return None, set()
         open_ones = False
         for k in sizes:
@@ -209,13 +211,14 @@ def search_rivals(model: ArgmaxModel, rows: Row, task: Task, distribution: Distr
         if isinstance(distribution, Background):
             seen = RivalRows(model, row, distribution)
             joint = JointSearch(seen, task)
-            features, minimality = joint.run(i, str(distribution))
+            features, minimality, least = joint.run(i, str(distribution))
             known = Enclosure.of(Fraction(seen.weight(features), distribution.total))
         else:
             costs = RivalCosts(model, row, distribution)
-            features, minimality = _Search(costs, model.n_units, task).run(i, str(distribution))
+            search = _Search(costs, model.n_units, task)
+            features, minimality, least = search.run(i, str(distribution))
             known = costs.enclosure(features)
-        found.write(i, features, known, minimality)
+        found.write(i, features, known, minimality, least)
     return found
 
 

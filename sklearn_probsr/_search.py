@@ -29,7 +29,7 @@ from sklearn_probsr.engines._rows import Answers, Candidates
 from sklearn_probsr.engines._walk import Level, search_rows
 from sklearn_probsr.exceptions import UnreachableError
 
-__all__ = ["Found", "Task", "search", "unreachable"]
+__all__ = ["Effort", "Found", "Task", "search", "unreachable"]
 
 # Width to which the guarantee of an answer is computed.
 _TOL = 1e-4
@@ -38,6 +38,56 @@ _FEW = 16
 _NEXT_TO_ONE = Fraction(999, 1000)
 # Long enough for every word of minimality.
 _WORD = "<U20"
+
+
+# What a proof may cost: so many sets, and together so many row visits or nodes of spectra.
+_SETS, _MANY_SETS = 10_000, 200_000
+_WORK, _MUCH_WORK = 1_000_000, 2**62
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try to prove that no smaller set reaches delta.
+
+    Parameters
+    ----------
+    prove : {"auto", True, False}
+    max_evals : int or None
+        The most sets of one size to be bounded or counted for a row. None: as many as take about
+        ten milliseconds if ``prove="auto"``, and 200,000 if ``prove=True``.
+    time_limit : float
+        Seconds that an integer programme may take for a row, if ``prove=True``.
+    """
+
+    prove: str | bool = "auto"
+    max_evals: int | None = None
+    time_limit: float = 10.0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a proof is to be tried at all."""
+        return self.prove is not False
+
+    @property
+    def thorough(self) -> bool:
+        """Whether a proof may take long."""
+        return self.prove is True
+
+    @property
+    def sets(self) -> int:
+        """How many sets of independent units may be bounded."""
+        if self.max_evals is not None:
+            return self.max_evals
+        return _MANY_SETS if self.thorough else _SETS
+
+    @property
+    def work(self) -> int:
+        """How many nodes of spectra may be visited, set by set."""
+        return _WORK if self.max_evals is None and not self.thorough else _MUCH_WORK
+
+    def visits(self, n: int) -> int:
+        """Return how many of n background rows may be visited, set by set."""
+        return min(self.sets * n, self.work)
 
 
 @dataclass(frozen=True)
@@ -54,6 +104,8 @@ class Task:
     slack : Fraction or None
         How far below delta a guarantee may be proved, if that keeps a set from being larger
         than the minimum. None: not at all.
+    effort : Effort
+        For proofs; uniform binary features need none.
     """
 
     delta: Fraction
@@ -61,6 +113,7 @@ class Task:
     exclude: tuple[int, ...] = ()
     max_size: int | None = None
     slack: Fraction | None = None
+    effort: Effort = Effort()
 
     @property
     def most(self) -> int | None:
@@ -70,13 +123,17 @@ class Task:
 
 @dataclass(frozen=True)
 class Found:
-    """The answers, one row each; ``exact`` holds guarantees that are known as fractions."""
+    """The answers, one row each; ``exact`` holds guarantees that are known as fractions.
+
+    ``size_lower`` is the size below which no allowed set reaches delta, as far as was proved.
+    """
 
     mask: NDArray[np.bool_]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     minimality: NDArray[np.str_]
     epsilon: NDArray[np.float64]
+    size_lower: NDArray[np.int64]
     exact: dict[int, Fraction]
 
     @classmethod
@@ -84,7 +141,8 @@ class Found:
         """Return room for the answers of some rows."""
         mask = np.zeros((n, units), dtype=np.bool_)
         names = np.full(n, "", dtype=_WORD)
-        return cls(mask, np.zeros(n), np.ones(n), names, np.zeros(n), {})
+        least = np.zeros(n, dtype=np.int64)
+        return cls(mask, np.zeros(n), np.ones(n), names, np.zeros(n), least, {})
 
     def write(
         self,
@@ -92,11 +150,13 @@ class Found:
         features: list[int],
         guarantee: Enclosure,
         minimality: str,
+        size_lower: int,
         epsilon: float = 0.0,
     ) -> None:
         """Write down the answer of one row."""
         self.mask[i, features] = True
         self.minimality[i], self.epsilon[i] = minimality, epsilon
+        self.size_lower[i] = size_lower
         self.bound(i, guarantee)
 
     def bound(self, i: int, guarantee: Enclosure) -> None:
@@ -114,6 +174,9 @@ def search(model: LinearModel, rows: NDArray[np.bool_], task: Task) -> Found:
         _search_together(ranking, np.ascontiguousarray(rows), task, answers)
     answers.mask[:, list(task.include)] = True
     found = _claims(answers, task)
+    for i in np.flatnonzero(found.minimality == "near-minimum"):
+        prefixes = _Prefixes(Instance(model, rows[i]), task)
+        found.size_lower[i] = len(task.include) + prefixes.least(int(answers.size[i]))
     for i in np.flatnonzero(answers.size < 0):
         _search_alone(Instance(model, rows[i]), int(i), task, found)
     if len(ranking.features) <= _FEW:
@@ -130,7 +193,10 @@ def _claims(answers: Answers, task: Task) -> Found:
     epsilon = np.zeros(len(near))
     for i in np.flatnonzero(near):
         epsilon[i] = _just_above(Fraction(answers.before[i]) - task.delta)
-    return Found(answers.mask, answers.lower, answers.upper, minimality, epsilon, {})
+    # Where not even this many are enough, one more is needed at least.
+    short = ~reached & (answers.upper < float_below(task.delta))
+    least = np.where(reached | short, answers.mask.sum(axis=1) + short, len(task.include))
+    return Found(answers.mask, answers.lower, answers.upper, minimality, epsilon, least, {})
 
 
 def _just_above(value: Fraction) -> float:
@@ -223,6 +289,12 @@ class _Prefixes:
         """Enclose the guarantee of the first k narrowly, for the eyes of a reader."""
         return self.enclosure(k).intersect(_known(self.instance, self.features(k), None))
 
+    def least(self, k: int) -> int:
+        """Return the size, at most k, below which nothing reaches delta as far as is proved."""
+        while k > 0 and self.reaches(k - 1) is not False:
+            k -= 1
+        return k
+
     def first_certain(self) -> int | None:
         """Return the smallest k whose guarantee is exactly 1."""
         question = self.instance.subset_sum(self.forced)
@@ -274,6 +346,7 @@ def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
         raise unreachable(task, i, "cannot be reached" if sure else "is not proved", f"{best}")
     if k is not None and k > most and task.slack is not None:
         k, epsilon = _near_minimum(prefixes, k, task)
+    least = prefixes.least(len(prefixes.members) + 1 if k is None else k)
     if k is None or k > most:
         k, minimality, epsilon = min(most, len(prefixes.members)), "best-of-size", 0.0
     elif epsilon:
@@ -283,7 +356,8 @@ def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
     else:
         k, epsilon = _near_minimum(prefixes, k, task)
         minimality = "near-minimum"
-    found.write(i, prefixes.features(k), prefixes.narrowed(k), minimality, epsilon)
+    least = len(task.include) + (k if minimality == "minimum" else least)
+    found.write(i, prefixes.features(k), prefixes.narrowed(k), minimality, least, epsilon)
 
 
 def _near_minimum(prefixes: _Prefixes, k: int, task: Task) -> tuple[int, float]:

@@ -19,7 +19,7 @@ from sklearn_probsr._contributions import Contributions, distinct
 from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr.engines._fourier import SPREADS
-from sklearn_probsr.engines._spectrum import Law, Spectrum, build_spectra
+from sklearn_probsr.engines._spectrum import Law, Spectrum, build_spectra, narrowed
 
 __all__ = [
     "FAR",
@@ -42,6 +42,8 @@ _MOST_IN_HEAD = 128
 _MOST_CELLS = 2**22
 # The degree that tells a guarantee to two digits or so.
 _ROUGH = 2**11
+# How many times as many units as a ranking brings are known in proofs.
+_PROOF_FACTOR = 4
 # With more values than this a unit, a characteristic function takes long, and decays at once.
 _FEW_VALUES = 8
 _UNIT = 2.0**-53
@@ -70,21 +72,30 @@ def contributions_of(model: LinearModel, distribution: Distribution) -> Contribu
 
 
 def shared_of(
-    contributions: Contributions, positive: bool, distribution: Distribution, whole: bool = False
+    contributions: Contributions,
+    positive: bool,
+    distribution: Distribution,
+    whole: bool = False,
+    few: bool = False,
 ) -> Shared | None:
     """Return the spectra of a class, made once; None where counting is the better way.
 
     ``whole`` asks for spectra that leave no unit out; they are the same for both classes, and less
-    sharp than those of a class where there are many units.
+    sharp than those of a class where there are many units. ``few`` asks for them though there are
+    so few units that counting a set is quick.
     """
-    atoms = sum(map(len, contributions.values))
     n = len(contributions.values)
-    if (n <= _FEW and atoms <= _FEW_ATOMS) or not contributions.by_range:
+    if (_are_few(contributions) and not few) or not contributions.by_range:
         return None
     side = None if whole or n <= _MOST_IN_HEAD else positive
     return contributions.model.cached(
         ("spectra", distribution, side), lambda: Shared.of(contributions, side)
     )
+
+
+def _are_few(contributions: Contributions) -> bool:
+    atoms = sum(map(len, contributions.values))
+    return len(contributions.values) <= _FEW and atoms <= _FEW_ATOMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +111,10 @@ class Shared:
         Of each contribution, in squared turns.
     positions : dict
         Where each unit of the head is.
+    broad : dict
+        Where units are in the head of ``wide``: those of ``positions`` first, then more.
     head, rest : list of Law
-        Of the units in ``positions``, and of the others.
+        Of the units in ``broad``, and of the others.
     degrees : list of int
         Of the spectra, lower ones first.
     """
@@ -111,6 +124,7 @@ class Shared:
     centre: NDArray[np.float64]
     variance: NDArray[np.float64]
     positions: dict[int, int]
+    broad: dict[int, int]
     head: list[Law]
     rest: list[Law]
     degrees: list[int]
@@ -120,15 +134,26 @@ class Shared:
         """Spectra of higher and higher degree."""
         return [self.spectrum(degree) for degree in self.degrees]
 
+    @property
+    def wide(self) -> Spectrum:
+        """A spectrum that knows more units, for proofs; the first one if that knows all."""
+        return self._spectrum(self.degrees[0], True)
+
     def spectrum(self, degree: int) -> Spectrum:
         """Return the spectrum of one of the degrees; 0: a rough one, cheap and often enough."""
-        if degree not in self._built:
+        return self._spectrum(degree, len(self.positions) == len(self.broad))
+
+    def _spectrum(self, degree: int, whole: bool) -> Spectrum:
+        key = (degree, whole)
+        if key not in self._built and whole:
             asked = degree or min(_ROUGH, self.degrees[0])
-            self._built[degree] = build_spectra(self.head, self.rest, [asked])[0]
-        return self._built[degree]
+            self._built[key] = build_spectra(self.head, self.rest, [asked])[0]
+        elif key not in self._built:
+            self._built[key] = narrowed(self._spectrum(degree, True), len(self.positions))
+        return self._built[key]
 
     @cached_property
-    def _built(self) -> dict[int, Spectrum]:
+    def _built(self) -> dict[tuple[int, bool], Spectrum]:
         return {}
 
     @classmethod
@@ -153,18 +178,22 @@ class Shared:
         variance = np.array([float(law.turns**2 @ law.chances) for law in laws])
         # Those that vary most first: their factors soon make a product negligible.
         head = [*contributions.by_range, *(u for u, w in enumerate(widths) if not w)]
+        broad = head
         if positive is not None:
-            head = _head(contributions, centre, variance, period, positive)
-        inside = set(head)
+            head, broad = _heads(contributions, centre, variance, period, positive)
+        inside = set(broad)
         rest = [u for u in contributions.by_range if u not in inside]
         largest = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
         degrees = [min(2**12, largest), largest]
+        if _are_few(contributions):
+            degrees = degrees[:1]  # what these leave open is counted
         if rest:
             crowded = sum(map(len, values)) > _FEW_VALUES * len(values)
             degrees = [2**15 if crowded else 2**17]
+        positions, wider = ({u: j for j, u in enumerate(some)} for some in (head, broad))
         return cls(
-            contributions, period, centre, variance, {u: j for j, u in enumerate(head)},
-            [laws[u] for u in head], [laws[u] for u in rest], sorted(set(degrees)),
+            contributions, period, centre, variance, positions, wider,
+            [laws[u] for u in broad], [laws[u] for u in rest], sorted(set(degrees)),
         )  # fmt: skip
 
     def start(self, whole: bool) -> float:
@@ -249,14 +278,18 @@ def clamped(value: Fraction) -> float:
     return float(max(min(value, largest), -largest))
 
 
-def _head(
+def _heads(
     contributions: Contributions,
     centre: NDArray[np.float64],
     variance: NDArray[np.float64],
     period: int,
     positive: bool,
-) -> list[int]:
-    """Return the units that reasons are made of: those with the best promise in some ranking."""
+) -> tuple[list[int], list[int]]:
+    """Return the units that reasons are made of, and those that a proof must know besides.
+
+    The first have the best promise in some ranking. The others are those that the fewest exceed
+    in both the most that they can cost and in how likely they do.
+    """
     width = np.array([(v[-1] - v[0]) / period for v in contributions.values])
     cost = width - centre if positive else centre
     scale = cost.max() or 1.0
@@ -273,7 +306,13 @@ def _head(
     keys = (cost, cost + variance / scale, width * (cost > 0))
     size = math.ceil(4 * math.sqrt(len(centre)))
     best = [np.argsort(-key, kind="stable")[:size].tolist() for key in keys]
-    return list(dict.fromkeys(u for ranks in zip(*best, strict=True) for u in ranks))
+    head = list(dict.fromkeys(u for ranks in zip(*best, strict=True) for u in ranks))
+    share = cost / np.maximum(width, 1e-300)
+    exceeded = [
+        np.count_nonzero((width >= width[u]) & (share >= share[u])) for u in range(len(cost))
+    ]
+    others = np.argsort(exceeded, kind="stable")[: _PROOF_FACTOR * size].tolist()
+    return head, list(dict.fromkeys([*head, *others]))
 
 
 class Outlook(NamedTuple):

@@ -89,6 +89,11 @@ class SlicedExplanation(shap.Explanation):
         return self._reasons.minimality[self._at]
 
     @property
+    def size_lower(self) -> Any:
+        """The size below which no set reaches delta, as far as was proved."""
+        return self._reasons.size_lower[self._at]
+
+    @property
     def prediction(self) -> Any:
         """The class of each row."""
         return self._reasons.prediction[self._at]

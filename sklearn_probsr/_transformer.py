@@ -43,6 +43,12 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         Features that every reason must have, and must not have.
     max_size : int or None, default=None
         The most features that a reason may have.
+    prove : {"auto", True, False}, default="auto"
+        How hard to try to prove that no smaller set will do; see `sufficient_reasons`.
+    max_evals : int or None, default=None
+        The most sets of one size that a proof may look at in a row.
+    time_limit : float, default=10.0
+        The most seconds that an integer programme may take in a row.
     n_jobs : int or None, default=None
         How many jobs share the rows.
 
@@ -78,6 +84,9 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         include: Iterable[int | str] = (),
         exclude: Iterable[int | str] = (),
         max_size: int | None = None,
+        prove: str | bool = "auto",
+        max_evals: int | None = None,
+        time_limit: float = 10.0,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -89,6 +98,9 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         self.include = include
         self.exclude = exclude
         self.max_size = max_size
+        self.prove = prove
+        self.max_evals = max_evals
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> SufficientReasonTransformer:
@@ -122,6 +134,9 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
             include=self.include,
             exclude=self.exclude,
             max_size=self.max_size,
+            prove=self.prove,
+            max_evals=self.max_evals,
+            time_limit=self.time_limit,
             n_jobs=self.n_jobs,
         )
         self.classes_ = np.array(self.explainer_.linear_model.classes)

@@ -569,6 +569,23 @@ def test_include_exclude_and_size():
         reasons(exclude=range(30))
 
 
+def test_how_hard_to_prove():
+    """The options of a proof reach the search; the lower bound on the size comes along."""
+    X, _, _ = tumours()
+
+    def reasons(**options: Any) -> ReasonExplanation:
+        return SufficientReasonExplainer(classifier(), X[:400], **options)(X[400:406])
+
+    assert (reasons().minimality == "minimum").all()
+    without = reasons(prove=False)
+    assert set(without.minimality) == {"subset-minimal"}
+    assert (without.size_lower == 0).all()
+    solved = reasons(prove=True, max_evals=0, time_limit=60)
+    assert (solved.minimality == "minimum").all()
+    assert (solved.size_lower == solved.reason_size).all()
+    assert solved[0].size_lower == solved[0].reason_size
+
+
 def test_options_are_checked_at_once():
     """When the explainer is made, before it sees a row."""
     cases: list[tuple[dict[str, Any], str]] = [
@@ -589,6 +606,7 @@ def test_options_are_checked_at_once():
             "include names an unknown feature, 'z'. The model's features are 'x0', 'x1'.",
         ),
         ({"max_size": -1}, "max_size must be a whole number >= 0, got -1."),
+        ({"prove": "hard"}, "prove must be 'auto', True or False, got 'hard'."),
         (
             {"link": shap.links.logit},
             "link must be shap.links.identity: the values are in units of the decision function, "
@@ -636,6 +654,7 @@ def test_save_and_load(reader: Any):
     explain = SufficientReasonExplainer(
         mixed(), Marginals.fit(X), delta=0.85, include=["age"], max_size=3, n_jobs=1, seed=4,
         output_names="score", linearize_link=False, target="granted", versus="refused",
+        prove=True, max_evals=100, time_limit=1.5,
     )  # fmt: skip
     file = io.BytesIO()
     explain.save(file)
@@ -645,7 +664,10 @@ def test_save_and_load(reader: Any):
     assert type(again) is SufficientReasonExplainer
     assert same_reasons(again(X[:5]), explain(X[:5]))
     assert again.expected_value == explain.expected_value
-    names = ("delta", "include", "max_size", "seed", "output_names", "linearize_link", "target")
+    names = (
+        "delta", "include", "max_size", "seed", "output_names", "linearize_link", "target", "prove",
+        "max_evals", "time_limit",
+    )  # fmt: skip
     assert [getattr(again, name) for name in names] == [getattr(explain, name) for name in names]
     assert same_reasons(other(tumours()[0][400:440]), explanation())
 

@@ -195,6 +195,7 @@ def test_cohorts_and_samples_keep_their_fields():
     told = {tuple(row) for row in whole.reason_mask.tolist()}
     assert {tuple(row) for row in sample.reason_mask.tolist()} <= told
     assert (sample.reason_size == sample.reason_mask.sum(axis=1)).all()
+    assert (sample.size_lower <= sample.reason_size).all()
 
 
 AGGREGATES = {
@@ -426,7 +427,7 @@ def test_files_hold_no_pickle(tmp_path: Path):
     with np.load(path, allow_pickle=False) as archive:
         assert not any(archive[name].dtype.hasobject for name in archive.files)
         meta = json.loads(archive["meta"].tobytes())
-    assert meta["format"] == "sklearn-probsr reasons 1"
+    assert meta["format"] == "sklearn-probsr reasons 2"
     assert meta["texts"]["feature_names"] == ["age", "job", "savings", "smoker"]
 
 

@@ -41,6 +41,7 @@ CORE = (
     "_joint",
     "_shared",
     "_costs",
+    "_proofs",
     "_independent",
     "_paper",
     "_sampling",

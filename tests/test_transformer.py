@@ -178,7 +178,8 @@ def test_options_reach_the_explainer():
     X, _, y = tumours()
     step = SufficientReasonTransformer(
         LogisticRegression(), output="mask", masker="uniform", delta=0.8, target="benign",
-        include=["mean area"], exclude=[0], max_size=4, n_jobs=1,
+        include=["mean area"], exclude=[0], max_size=4, n_jobs=1, prove=True, max_evals=9,
+        time_limit=3,
     )  # fmt: skip
     mask = step.fit(X[:400], y[:400]).transform(X[400:410])
     explain = SufficientReasonExplainer(
@@ -187,6 +188,8 @@ def test_options_reach_the_explainer():
     )  # fmt: skip
     assert np.array_equal(mask, explain(X[400:410]).reason_mask)
     assert step.classes_.tolist() == ["malignant", "benign"]
+    inner = step.explainer_
+    assert (inner.prove, inner.max_evals, inner.time_limit) == (True, 9, 3)
     own = SufficientReasonTransformer(LogisticRegression(), masker=X[:30]).fit(X[:400], y[:400])
     assert str(own.explainer_.distribution) == "replacement by 30 background rows"
 

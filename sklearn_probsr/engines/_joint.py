@@ -24,9 +24,13 @@ __all__ = [
     "greedy",
     "kept_along",
     "kept_weight",
+    "least_size",
     "open_rows",
     "prune",
 ]
+
+# The most numbers in the table of a branch and bound.
+_MOST_CELLS = 2**26
 
 
 class Rows(NamedTuple):
@@ -187,6 +191,50 @@ def greedy(rows: Rows, needed: int, hinge: bool) -> NDArray[np.int64]:
 
 
 @inner
+def _needed_alone(rows: Rows, i: int, floor: int, most: int) -> int:
+    """Return how many members, the best for it first, bring one margin to the floor."""
+    h = len(rows.gains)
+    margin = rows.margins[i]
+    if margin >= floor:
+        return 0
+    gain = np.zeros(h + 1, dtype=np.int64)  # one more: nothing to gain
+    for j in range(h):
+        gain[j] = rows.gains[j, i]
+    size = 0
+    while margin < floor and size < most:
+        best = h
+        for j in range(h):
+            if gain[j] > gain[best]:
+                best = j
+        margin += gain[best]
+        size = most if best == h else size + 1
+        gain[best] = 0
+    return size
+
+
+@kernel
+def least_size(rows: Rows, needed: int, floor: int, most: int) -> int:
+    """Return a size, at most ``most``, that no set of a needed weight is smaller than.
+
+    Each row on its own needs so many of the members that gain it the most.
+    """
+    n = len(rows.weights)
+    rivals = len(rows.margins) // max(n, 1)
+    weight = np.zeros(most + 1, dtype=np.int64)
+    for r in range(n):
+        size = 0
+        for i in range(r * rivals, (r + 1) * rivals):
+            size = max(size, _needed_alone(rows, i, floor, most))
+        weight[size] += rows.weights[r]
+    total = np.int64(0)
+    for size in range(most):
+        total += weight[size]
+        if total >= needed:
+            return size
+    return most
+
+
+@inner
 def _most_to_gain(rows: Rows, size: int) -> NDArray[np.int64]:
     """Return the most that ``left`` members from a position on can add to each row."""
     h, n = rows.gains.shape
@@ -250,7 +298,7 @@ def branch_and_bound(
     h, n = rows.gains.shape
     chosen = np.zeros(h, dtype=np.bool_)
     spent = size * h * n
-    if spent > budget:
+    if spent > budget or spent > _MOST_CELLS:
         return -1, chosen, 0
     most = _most_to_gain(rows, size)
     margins = rows.margins.copy()

@@ -26,7 +26,16 @@ from sklearn_probsr.engines._fourier import (
 )
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Law", "Spectrum", "bounds_at", "build_spectra", "multiply", "set_bounds", "shrink"]
+__all__ = [
+    "Law",
+    "Spectrum",
+    "bounds_at",
+    "build_spectra",
+    "multiply",
+    "narrowed",
+    "set_bounds",
+    "shrink",
+]
 
 _NEGLIGIBLE = 1e-13
 _UNIT = 2.0**-53
@@ -93,6 +102,26 @@ def build_spectra(head: list[Law], rest: list[Law], degrees: list[int]) -> list[
             )
         )
     return spectra
+
+
+def narrowed(spectrum: Spectrum, head: int) -> Spectrum:
+    """Return the spectrum whose head are the first so many units; the others go to the rest."""
+    product, live = spectrum.rest.copy(), np.arange(len(spectrum.node))
+    others = np.arange(head, len(spectrum.factors))
+    live = live[: _narrow(spectrum, product, live, others)]
+    product = np.ascontiguousarray(product[: len(live)])
+    node, a, b = (part[live] for part in (spectrum.node, spectrum.vaaler, spectrum.fejer))
+    return Spectrum(
+        spectrum.degree,
+        spectrum.error,
+        2 + float(np.sum(4 * math.pi * node * (a + b) * np.hypot(*product.T))),
+        node,
+        spectrum.sign[live],
+        a,
+        b,
+        product,
+        np.ascontiguousarray(spectrum.factors[:head, live]),
+    )
 
 
 def _flat(
@@ -212,6 +241,16 @@ def shrink(
                 n += 1
         kept = n
     return kept
+
+
+@kernel
+def _narrow(
+    spectrum: Spectrum,
+    product: NDArray[np.float64],
+    live: NDArray[np.int64],
+    units: NDArray[np.int64],
+) -> int:
+    return shrink(spectrum, product, live, units)
 
 
 @inner
