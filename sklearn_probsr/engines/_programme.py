@@ -8,8 +8,8 @@ A binary ``y_j`` says that member j is fixed, and ``z_r`` that row r is kept:
 Against several rivals a row has one such inequality for each. The solver works in floats, so it is
 given a slightly larger set of solutions: every inequality is relaxed by ten times what it lets pass
 at most. A set that reaches the level satisfies them all with that much to spare. What the solver
-finds is counted again, in integers; what is trusted is that it does not cut off a point with so much
-to spare.
+finds is counted again, in integers; what is trusted is that it does not cut off a point with so
+much to spare.
 """
 
 from __future__ import annotations
