@@ -12,22 +12,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklearn_probsr._arguments import check_model, check_task, check_tol, generator, open_unit
+from sklearn_probsr._conditional import search_conditional
 from sklearn_probsr._curve import GuaranteeCurve, curve
 from sklearn_probsr._deficits import Instance
 from sklearn_probsr._distributions import (
     Background,
     Distribution,
+    Matching,
     Uniform,
     check_distribution,
 )
 from sklearn_probsr._draws import search_by_draws
 from sklearn_probsr._enclosure import Enclosure
+from sklearn_probsr._exact import float_below
 from sklearn_probsr._independent import (
     independent_curve,
     independent_guarantee,
     search_independent,
 )
 from sklearn_probsr._joint import joint_curve, joint_guarantee, search_joint
+from sklearn_probsr._matches import conditional_curve, conditional_guarantee
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._reason import SufficientReason, SufficientReasons
 from sklearn_probsr._sampling import search_as_published, search_by_samples
@@ -57,7 +61,7 @@ def guarantee(
         An instance of zeros and ones, or of what the model's units can be.
     features : iterable of int or str
         The features to fix, by index or by name. Any set, also one that another method found.
-    distribution : Uniform, Product, Marginals, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
         What completes the other features; None means uniform.
     tol : float, default=1e-4
         The width to aim for. Where exact counting is cheap the answer is exact; where the
@@ -81,6 +85,8 @@ def guarantee(
     width = check_tol(tol)
     if isinstance(chosen, Background):
         return joint_guarantee(model, row, fixed, chosen)
+    if isinstance(chosen, Matching):
+        return conditional_guarantee(model, row, fixed, chosen)
     coins = _coins(model, chosen)
     if coins is None:
         return independent_guarantee(model, row, fixed, chosen, width)
@@ -101,7 +107,7 @@ def guarantee_curve(
     model : LinearModel
     x : array-like of shape (d,)
         An instance of zeros and ones, or of what the model's units can be.
-    distribution : Uniform, Product, Marginals, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
         What completes the other features; None means uniform.
     tol : float, default=1e-4
         The width to aim for at each size.
@@ -123,6 +129,8 @@ def guarantee_curve(
     width = check_tol(tol)
     if isinstance(chosen, Background):
         return GuaranteeCurve(*joint_curve(model, row, chosen), chosen)
+    if isinstance(chosen, Matching):
+        return GuaranteeCurve(*conditional_curve(model, row, chosen), chosen)
     coins = _coins(model, chosen)
     if coins is None:
         return GuaranteeCurve(*independent_curve(model, row, chosen, width), chosen)
@@ -161,7 +169,7 @@ def sufficient_reason(
         An instance of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95
         The probability to guarantee.
-    distribution : Uniform, Product, Marginals, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
         What completes the other features; None means uniform.
     method : {"certified", "monte-carlo", "paper"}, default="certified"
         How to find it.
@@ -237,7 +245,7 @@ def sufficient_reasons(
         Instances of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95
         The probability to guarantee, in [0, 1]. It means the decimal that it prints as.
-    distribution : Uniform, Product, Marginals, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
         What completes the other features; None means uniform.
     method : {"certified", "monte-carlo", "paper"}, default="certified"
         ``"certified"`` proves its answers and is deterministic. ``"monte-carlo"`` draws one
@@ -289,9 +297,16 @@ def sufficient_reasons(
     confidence = 1.0
     samples: Any = 0
     coins = _coins(model, chosen)
+    if isinstance(chosen, Matching) and method != "certified":
+        raise InvalidInputError(
+            f"Matching counts rows and draws none: use method='certified', got {method!r}."
+        )
     if method == "certified":
         if isinstance(chosen, Background):
             found = search_joint(model, rows, task, chosen)
+        elif isinstance(chosen, Matching):
+            found = search_conditional(model, rows, task, chosen)
+            confidence = float_below(chosen.confidence)
         elif coins is None:
             found = search_independent(model, rows, task, chosen)
         else:

@@ -16,6 +16,7 @@ from sklearn_probsr._distributions import (
     Background,
     Distribution,
     Marginals,
+    Matching,
     column_means,
     rows_for,
 )
@@ -76,6 +77,11 @@ def compare(
     2  (x0,)            1              1
     3  (x0,)            1              1
     """
+    if isinstance(masker, Matching):
+        raise InvalidInputError(
+            "compare scores sets by what replaces the other features, and Matching replaces "
+            "nothing. Pass data, or Background(X)."
+        )
     explainer = SufficientReasonExplainer(model, masker, delta=delta, n_jobs=n_jobs)
     told = explainer(X).reasons
     linear, law = explainer.linear_model, explainer.distribution

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr._deficits import Instance
-from sklearn_probsr._distributions import column_means
+from sklearn_probsr._distributions import Matching, column_means
 from sklearn_probsr._enclosure import Enclosure, lower_text
 from sklearn_probsr._exact import decimal_fraction
+from sklearn_probsr._matches import Matches, Neighbours
 from sklearn_probsr._model import LinearModel
 
 __all__ = ["SufficientReason", "SufficientReasons"]
@@ -72,6 +73,11 @@ class SufficientReason:
     method : str
     samples : int
         How many random completions were drawn; 0 for a proof.
+    matches : Matches or None, default=None
+        Under `Matching`, the rows that share the facts: ``coverage``, ``confirmed`` (the count that
+        the guarantee is made of), and the ``searched`` and ``descriptive`` ones. The minimality
+        then speaks of the rows searched, and whether delta is confirmed is
+        ``guarantee >= delta``.
     """
 
     features: tuple[int, ...]
@@ -87,6 +93,7 @@ class SufficientReason:
     distribution: Any
     method: str
     samples: int
+    matches: Matches | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:
@@ -103,10 +110,25 @@ class SufficientReason:
         claim = _CLAIMS[self.minimality].format(
             epsilon=_two_digits_up(self.epsilon), delta=self.delta, size=self.size
         )
+        if self.matches is not None:
+            return self._conditional(self.matches, sure, trust.removeprefix(","), claim)
         return (
             f"Class {self.prediction!s} is kept with probability at least {sure} over "
             f"{self.distribution}{trust}, {given} ({self.size} of {self.n_units} features; "
             f"{claim})."
+        )
+
+    def _conditional(self, matches: Matches, sure: str, trust: str, claim: str) -> str:
+        """Say it of the rows that share the facts."""
+        those = f"the rows that share {_and(self.facts)}" if self.facts else "all rows"
+        verdict = {True: "confirmed", False: "refuted", None: "not confirmed"}
+        held, all_rows = matches.confirmed, matches.descriptive
+        return (
+            f"Of {those}, class {self.prediction!s} is kept in at least {sure}{trust}: in {held} "
+            f"such rows among {held.rows} held out; {self.delta} is "
+            f"{verdict[(self.guarantee >= self.delta).value]} (descriptive, over all "
+            f"{all_rows.rows} rows: {all_rows}; {self.size} of {self.n_units} features; {claim} in "
+            f"the {matches.searched.rows} rows searched)."
         )
 
 
@@ -221,7 +243,14 @@ class SufficientReasons:
             distribution=self.distribution,
             method=self.method,
             samples=int(self.samples[i]),
+            matches=self._matches(i, features),
         )
+
+    def _matches(self, i: int, features: tuple[int, ...]) -> Matches | None:
+        law = self.distribution
+        if not isinstance(law, Matching):
+            return None
+        return Neighbours.of(self.model, self.rows[i], law).matches(features)
 
     def _columns(self, i: int) -> NDArray[np.bool_]:
         """Tell which columns belong to the units of a reason."""
