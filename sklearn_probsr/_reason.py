@@ -31,6 +31,8 @@ _CLAIMS = {
     "near-minimum": "no smaller set reaches {delta} + {epsilon}",
     "best-of-size": "the best set found of at most {size}; {delta} is not proved",
 }
+# Of rows that are counted.
+_COUNTED = {**_CLAIMS, "best-of-size": "the best set found; none found reaches {delta}"}
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ class SufficientReason:
         trust = ""
         if self.guarantee.confidence < 1:
             trust = f", with confidence {lower_text(self.guarantee.confidence, 9)}"
-        claim = _CLAIMS[self.minimality].format(
+        claims = _CLAIMS if self.matches is None else _COUNTED
+        claim = claims[self.minimality].format(
             epsilon=_two_digits_up(self.epsilon), delta=self.delta, size=self.size
         )
         if self.matches is not None:

@@ -478,6 +478,10 @@ def test_what_nothing_reaches():
         "39 rows searched share, the best keeps the class in 9 of 19. Lower delta or min_rows, or "
         "set max_size to get the best set all the same."
     )
+    best = sufficient_reason(model, [1, 1], distribution=law, max_size=2)
+    assert str(best).endswith(
+        "; 1 of 2 features; the best set found; none found reaches 0.95 in the 39 rows searched)."
+    )
     assert refused(model, [1, 1], law, include=[0, 1]) == (
         "min_rows = 15 is not reached for row 0: 9 of the 39 rows searched share the facts in "
         "include. Lower min_rows, or include fewer features."
