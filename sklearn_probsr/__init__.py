@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sklearn_probsr._enclosure import Enclosure, Verdict
     from sklearn_probsr._explainer import SufficientReasonExplainer
     from sklearn_probsr._explanation import ReasonExplanation
+    from sklearn_probsr._matching import Matching
     from sklearn_probsr._model import LinearModel
     from sklearn_probsr._reason import SufficientReason, SufficientReasons
     from sklearn_probsr._scorers import guarantee_scorer, neg_reason_size_scorer
@@ -49,6 +50,7 @@ __all__ = [
     "InvalidInputError",
     "LinearModel",
     "Marginals",
+    "Matching",
     "ProbSRError",
     "Product",
     "ReasonExplanation",
@@ -86,6 +88,7 @@ _HOMES = {
     "_explainer": ("SufficientReasonExplainer",),
     "_explanation": ("ReasonExplanation",),
     "_argmax": ("ArgmaxModel",),
+    "_matching": ("Matching",),
     "_model": ("LinearModel",),
     "_reason": ("SufficientReason", "SufficientReasons"),
     "_scorers": ("guarantee_scorer", "neg_reason_size_scorer"),

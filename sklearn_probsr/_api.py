@@ -20,22 +20,26 @@ from sklearn_probsr._arguments import (
     generator,
     open_unit,
 )
+from sklearn_probsr._conditional import search_conditional
 from sklearn_probsr._curve import GuaranteeCurve, curve
 from sklearn_probsr._deficits import Instance
 from sklearn_probsr._distributions import (
     Background,
     Distribution,
+    Matching,
     Uniform,
     check_distribution,
 )
 from sklearn_probsr._draws import search_by_draws
 from sklearn_probsr._enclosure import Enclosure
+from sklearn_probsr._exact import float_below
 from sklearn_probsr._independent import (
     independent_curve,
     independent_guarantee,
     search_independent,
 )
 from sklearn_probsr._joint import joint_curve, joint_guarantee, search_joint
+from sklearn_probsr._matches import conditional_curve, conditional_guarantee
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._reason import SufficientReason, SufficientReasons
 from sklearn_probsr._rivals import before, rival_curve, rival_guarantee, search_rivals
@@ -66,7 +70,7 @@ def guarantee(
         An instance of zeros and ones, or of what the model's units can be.
     features : iterable of int or str
         The features to fix, by index or by name. Any set, also one that another method found.
-    distribution : Uniform, Product, Marginals, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
         What completes the other features; None means uniform.
     tol : float, default=1e-4
         The width to aim for. Where exact counting is cheap the answer is exact; where the
@@ -90,6 +94,8 @@ def guarantee(
     width = check_tol(tol)
     if isinstance(chosen, Background):
         return joint_guarantee(before(model, row, chosen), fixed)
+    if isinstance(chosen, Matching):
+        return conditional_guarantee(model, row, fixed, chosen)
     if isinstance(model, ArgmaxModel):
         return rival_guarantee(model, row, fixed, chosen)
     coins = _coins(model, chosen)
@@ -112,7 +118,7 @@ def guarantee_curve(
     model : LinearModel or ArgmaxModel
     x : array-like of shape (d,)
         An instance of zeros and ones, or of what the model's units can be.
-    distribution : Uniform, Product, Marginals, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
         What completes the other features; None means uniform.
     tol : float, default=1e-4
         The width to aim for at each size.
@@ -134,6 +140,8 @@ def guarantee_curve(
     width = check_tol(tol)
     if isinstance(chosen, Background):
         return GuaranteeCurve(*joint_curve(before(model, row, chosen)), chosen)
+    if isinstance(chosen, Matching):
+        return GuaranteeCurve(*conditional_curve(model, row, chosen), chosen)
     if isinstance(model, ArgmaxModel):
         return GuaranteeCurve(*rival_curve(model, row, chosen), chosen)
     coins = _coins(model, chosen)
@@ -179,7 +187,7 @@ def sufficient_reason(
         An instance of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95
         The probability to guarantee.
-    distribution : Uniform, Product, Marginals, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
         What completes the other features; None means uniform.
     method : {"certified", "monte-carlo", "paper"}, default="certified"
         How to find it.
@@ -267,7 +275,7 @@ def sufficient_reasons(
         Instances of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95
         The probability to guarantee, in [0, 1]. It means the decimal that it prints as.
-    distribution : Uniform, Product, Marginals, Background or None, default=None
+    distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
         What completes the other features; None means uniform.
     method : {"certified", "monte-carlo", "paper"}, default="certified"
         ``"certified"`` proves its answers and is deterministic. ``"monte-carlo"`` draws one
@@ -332,7 +340,14 @@ def sufficient_reasons(
     confidence = 1.0
     samples: Any = 0
     coins = _coins(model, chosen)
-    if isinstance(model, ArgmaxModel):
+    if isinstance(chosen, Matching) and method != "certified":
+        raise InvalidInputError(
+            f"Matching counts rows and draws none: use method='certified', got {method!r}."
+        )
+    if isinstance(chosen, Matching):
+        found = search_conditional(model, rows, task, chosen)
+        confidence = float_below(chosen.confidence)
+    elif isinstance(model, ArgmaxModel):
         _refuse_beyond_two_classes(model, method)
         found = search_rivals(model, rows, task, chosen)
     elif method == "certified":

@@ -20,6 +20,7 @@ from sklearn_probsr._distributions import (
     Background,
     Distribution,
     Marginals,
+    Matching,
     Product,
     Uniform,
     rows_for,
@@ -45,8 +46,10 @@ def write_reasons(
     model, law = reasons.model, reasons.distribution
     held = {f"reasons/{name}": np.asarray(getattr(reasons, name)) for name in COLUMNS}
     held |= {"model/weights": model.weights, **{f"more/{k}": v for k, v in arrays.items()}}
-    if isinstance(law, Background | Marginals):
+    if isinstance(law, Background | Marginals | Matching):
         held |= {"law/rows": rows_for(model, law), "law/weights": law.weights}
+    if isinstance(law, Matching):
+        held |= {"law/confirming": law.confirming}
     meta = {
         "format": _FORMAT,
         "model": {
@@ -58,6 +61,7 @@ def write_reasons(
         "law": {
             "kind": type(law).__name__,
             "p": [str(p) for p in law.p] if isinstance(law, Product) else None,
+            "matching": [law.min_rows, str(law.confidence)] if isinstance(law, Matching) else None,
         },
         "reasons": {
             "delta": reasons.delta,
@@ -124,6 +128,14 @@ def _law(held: dict[str, NDArray[Any]], law: dict[str, Any]) -> Distribution:
         return Background(held["law/rows"], held["law/weights"])
     if law["kind"] == "Marginals":
         return Marginals(held["law/rows"], held["law/weights"])
+    if law["kind"] == "Matching":
+        min_rows, confidence = law["matching"]
+        return Matching(
+            held["law/rows"],
+            min_rows=min_rows,
+            confirm=held["law/confirming"],
+            confidence=Fraction(confidence),
+        )
     raise KeyError(law["kind"])
 
 

@@ -18,6 +18,7 @@ from sklearn_probsr._distributions import (
     Background,
     Distribution,
     Marginals,
+    Matching,
     column_means,
     rows_for,
 )
@@ -79,6 +80,11 @@ def compare(
     2  (x0,)            1              1
     3  (x0,)            1              1
     """
+    if isinstance(masker, Matching):
+        raise InvalidInputError(
+            "compare scores sets by what replaces the other features, and Matching replaces "
+            "nothing. Pass data, or Background(X)."
+        )
     explainer = SufficientReasonExplainer(model, masker, delta=delta, n_jobs=n_jobs)
     explained = explainer(X)
     told = explained.reasons

@@ -33,10 +33,11 @@ class GuaranteeCurve:
     order : ndarray of int, shape (d,)
         Over uniform 0/1 features, by decreasing score, ties by index: no set of k features has
         a better guarantee than the first k, up to the last positive score. Over independent
-        units by decreasing mean cost, over background rows as greed fixes them.
+        units by decreasing mean cost, over background rows as greed fixes them, under `Matching` as
+        greed adds facts in the rows searched.
     lower, upper : ndarray of float, shape (d + 1,)
         Bounds of each ``v_k``. They never decrease if no feature can both cost and gain, which
-        is so for all 0/1 features.
+        is so for all 0/1 features (not under `Matching`, where more facts leave fewer rows).
     distribution : object
         What the guarantees speak of.
     """

@@ -16,12 +16,14 @@ from sklearn_probsr._checks import as_array
 from sklearn_probsr._columns import Columns
 from sklearn_probsr._data import Data, binary_rows, check_shape, rows_of
 from sklearn_probsr._exact import decimal_fraction
+from sklearn_probsr._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = [
     "Background",
     "Distribution",
     "Marginals",
+    "Matching",
     "Product",
     "Uniform",
     "check_distribution",
@@ -197,7 +199,7 @@ class Product:
         return f"Product(<{len(self.p)} probabilities>)"
 
 
-Distribution = Uniform | Product | Marginals | Background
+Distribution = Uniform | Product | Marginals | Background | Matching
 
 
 def _probability(value: Any, i: int) -> Fraction:
@@ -225,7 +227,7 @@ def check_distribution(distribution: Any, model: Columns) -> Distribution:
     if isinstance(distribution, Product):
         _check_product(distribution, model)
         return distribution
-    if isinstance(distribution, Background | Marginals):
+    if isinstance(distribution, Background | Marginals | Matching):
         found, expected = distribution.shape[1], model.n_features
         if found != expected:
             raise InvalidInputError(
@@ -233,10 +235,12 @@ def check_distribution(distribution: Any, model: Columns) -> Distribution:
             )
         model.check_columns(distribution.columns, "The background")
         rows_for(model, distribution)
+        if isinstance(distribution, Matching):
+            _check_states(model)
         return distribution
     raise InvalidInputError(
-        f"distribution must be None, Uniform(), Product(p), Marginals.fit(X) or Background(X), got "
-        f"{distribution!r} of type {type(distribution).__name__}."
+        "distribution must be None, Uniform(), Product(p), Marginals.fit(X), Background(X) or "
+        f"Matching(X), got {distribution!r} of type {type(distribution).__name__}."
     )
 
 
@@ -253,7 +257,17 @@ def _check_product(product: Product, model: Columns) -> None:
         )
 
 
-def rows_for(model: Columns, data: Background | Marginals) -> NDArray[Any]:
+def _check_states(model: Columns) -> None:
+    real = [unit.name for unit in model.units or () if unit.states is None]
+    if real:
+        raise InvalidInputError(
+            f"Matching compares facts for equality, and {real[0]!r} is real-valued. Bin it first, "
+            "for instance by a KBinsDiscretizer in the pipeline, or declare its values as states "
+            "of a Unit."
+        )
+
+
+def rows_for(model: Columns, data: Background | Marginals | Matching) -> NDArray[Any]:
     """Return the rows of a background in the form of a model's own rows."""
     if model.units is None:
         return binary_rows(data.rows, model.feature_names)
@@ -264,7 +278,7 @@ def rows_for(model: Columns, data: Background | Marginals) -> NDArray[Any]:
 
 def column_means(model: Columns, distribution: Distribution) -> NDArray[np.float64]:
     """Return what the columns of the model are on average when they are unknown."""
-    if isinstance(distribution, Background | Marginals):
+    if isinstance(distribution, Background | Marginals | Matching):
         rows = rows_for(model, distribution).astype(np.float64)
         means: NDArray[np.float64] = np.average(rows, axis=0, weights=distribution.weights)
         return means

@@ -43,7 +43,8 @@ class SufficientReasonExplainer(shap.Explainer):
         What may replace an unknown feature. Data (of the columns that the model takes; all rows of
         it are used) means `Background`: the unknown features are replaced together by those of a
         row, as SHAP does. None is uniform. ``Marginals.fit(data)`` and ``Product.fit(data)`` are
-        the explicit alternatives.
+        the explicit alternatives; ``Matching(data)`` replaces nothing and counts the rows that
+        share the facts.
     link : callable or None, default=None
         None or `shap.links.identity`: values are in units of the decision function.
     delta : float, default=0.95

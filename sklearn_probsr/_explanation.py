@@ -122,7 +122,9 @@ class ReasonExplanation(SlicedExplanation):
         DataFrame
             With columns ``prediction``, ``reason`` (the names, the most telling first),
             ``reason_size``, ``guarantee_lower``, ``guarantee_upper``, ``minimality`` and
-            ``distribution``.
+            ``distribution``. Under `Matching` also ``coverage``, the share of the rows held out
+            that share the facts, how many those are, and how many of them keep the class
+            (``matching_rows``, ``kept_rows``).
         """
         return table(self.reasons)
 

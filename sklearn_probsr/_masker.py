@@ -9,7 +9,14 @@ import numpy as np
 import shap
 from numpy.typing import NDArray
 
-from sklearn_probsr._distributions import Background, Distribution, Marginals, Product, Uniform
+from sklearn_probsr._distributions import (
+    Background,
+    Distribution,
+    Marginals,
+    Matching,
+    Product,
+    Uniform,
+)
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["background_data", "distribution_of"]
@@ -32,7 +39,7 @@ def background_data(masker: Any) -> Any:
             "masker must be None, 'uniform', data, a shap masker or a distribution, got "
             f"{masker!r}."
         )
-    if isinstance(masker, Background | Marginals):
+    if isinstance(masker, Background | Marginals | Matching):
         return masker.source
     if isinstance(masker, shap.maskers.Masker):
         return _shap_data(masker)
@@ -93,6 +100,8 @@ def distribution_of(masker: Any, transform: Callable[[Any], NDArray[Any]]) -> Di
     if data is None:
         return masker if isinstance(masker, Uniform | Product) else Uniform()
     rows = transform(data)
+    if isinstance(masker, Matching):
+        return masker.with_rows(rows)
     if isinstance(masker, Marginals):
         return Marginals(rows, masker.weights)
     return Background(rows, masker.weights if isinstance(masker, Background) else None)

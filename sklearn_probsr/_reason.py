@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from sklearn_probsr._argmax import AnyModel, ArgmaxModel
 from sklearn_probsr._deficits import Instance
-from sklearn_probsr._distributions import column_means
+from sklearn_probsr._distributions import Matching, column_means
 from sklearn_probsr._enclosure import Enclosure, lower_text
 from sklearn_probsr._exact import decimal_fraction
+from sklearn_probsr._matches import Matches, Neighbours
 
 __all__ = ["CLAIMS", "COLUMNS", "SufficientReason", "SufficientReasons"]
 
@@ -35,6 +36,8 @@ CLAIMS = {
     "near-minimum": "no smaller set reaches {delta} + {epsilon}",
     "best-of-size": "the best set found of at most {size}; {delta} is not proved",
 }
+# Of rows that are counted.
+_COUNTED = {**CLAIMS, "best-of-size": "the best set found; none found reaches {delta}"}
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,11 @@ class SufficientReason:
     method : str
     samples : int
         How many random completions were drawn; 0 for a proof.
+    matches : Matches or None, default=None
+        Under `Matching`, the rows that share the facts: ``coverage``, ``confirmed`` (the count that
+        the guarantee is made of), and the ``searched`` and ``descriptive`` ones. The minimality
+        then speaks of the rows searched, and whether delta is confirmed is
+        ``guarantee >= delta``.
     """
 
     features: tuple[int, ...]
@@ -96,6 +104,7 @@ class SufficientReason:
     distribution: Any
     method: str
     samples: int
+    matches: Matches | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:
@@ -109,15 +118,31 @@ class SufficientReason:
         trust = ""
         if self.guarantee.confidence < 1:
             trust = f", with confidence {lower_text(self.guarantee.confidence, 9)}"
-        claim = CLAIMS[self.minimality].format(
+        claims = CLAIMS if self.matches is None else _COUNTED
+        claim = claims[self.minimality].format(
             epsilon=_two_digits_up(self.epsilon), delta=self.delta, size=self.size
         )
+        if self.matches is not None:
+            return self._conditional(self.matches, sure, trust.removeprefix(","), claim)
         if self.size_lower > 1 and self.minimality.endswith(("subset-minimal", "locally-minimal")):
             claim += f"; no set of fewer than {self.size_lower} features reaches {self.delta}"
         return (
             f"Class {self.prediction!s} is kept with probability at least {sure} over "
             f"{self.distribution}{trust}, {given} ({self.size} of {self.n_units} features; "
             f"{claim})."
+        )
+
+    def _conditional(self, matches: Matches, sure: str, trust: str, claim: str) -> str:
+        """Say it of the rows that share the facts."""
+        those = f"the rows that share {_and(self.facts)}" if self.facts else "all rows"
+        verdict = {True: "confirmed", False: "refuted", None: "not confirmed"}
+        held, all_rows = matches.confirmed, matches.descriptive
+        return (
+            f"Of {those}, class {self.prediction!s} is kept in at least {sure}{trust}: in {held} "
+            f"such rows among {held.rows} held out; {self.delta} is "
+            f"{verdict[(self.guarantee >= self.delta).value]} (descriptive, over all "
+            f"{all_rows.rows} rows: {all_rows}; {self.size} of {self.n_units} features; {claim} in "
+            f"the {matches.searched.rows} rows searched)."
         )
 
 
@@ -232,7 +257,14 @@ class SufficientReasons:
             distribution=self.distribution,
             method=self.method,
             samples=int(self.samples[i]),
+            matches=self._matches(i, features),
         )
+
+    def _matches(self, i: int, features: tuple[int, ...]) -> Matches | None:
+        law = self.distribution
+        if not isinstance(law, Matching):
+            return None
+        return Neighbours.of(self.model, self.rows[i], law).matches(features)
 
     def _columns(self, i: int) -> NDArray[np.bool_]:
         """Tell which columns belong to the units of a reason."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr._api import guarantee
+from sklearn_probsr._distributions import Matching
 from sklearn_probsr._reason import SufficientReason, SufficientReasons
 
 __all__ = ["gains", "table", "told"]
@@ -52,14 +53,22 @@ def table(reasons: SufficientReasons) -> Any:
     """Return a DataFrame with one line for each reason."""
     import pandas as pd
 
+    told = list(reasons)
+    held = [reason.matches for reason in told if reason.matches is not None]
+    shared = {
+        "coverage": [matches.coverage for matches in held],
+        "matching_rows": [matches.confirmed.matching for matches in held],
+        "kept_rows": [matches.confirmed.kept for matches in held],
+    }
     return pd.DataFrame(
         {
             "prediction": reasons.prediction,
-            "reason": pd.Series([reason.feature_names for reason in reasons], dtype=object),
+            "reason": pd.Series([reason.feature_names for reason in told], dtype=object),
             "reason_size": reasons.size,
             "guarantee_lower": reasons.lower,
             "guarantee_upper": reasons.upper,
             "minimality": reasons.minimality.astype(object),
             "distribution": str(reasons.distribution),
+            **(shared if isinstance(reasons.distribution, Matching) else {}),
         }
     )

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations, product
 
 import numpy as np
@@ -115,6 +115,25 @@ def background_guarantee(
         z = [case.x[i] if i in fixed else row[i] for i in range(case.d)]
         kept += weight * (case.says_one(z) == case.label)
     return kept / sum(weights)
+
+
+def matching_count(
+    case: Case, features: Iterable[int], rows: Sequence[Sequence[int]]
+) -> tuple[int, int]:
+    """Count the rows that agree with x on some features, and those of them with its class.
+
+    One row that is x itself is left out.
+    """
+    others = [tuple(row) for row in rows]
+    if case.x in others:
+        others.remove(case.x)
+    same = [row for row in others if all(row[i] == case.x[i] for i in features)]
+    return sum(_is_alike(case, row) for row in same), len(same)
+
+
+@lru_cache
+def _is_alike(case: Case, row: tuple[int, ...]) -> bool:
+    return case.says_one(row) == case.label
 
 
 def product_guarantee(case: Case, features: Iterable[int], p: Sequence[Fraction]) -> Fraction:

@@ -76,8 +76,8 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"distribution": "normal"},
-        "distribution must be None, Uniform(), Product(p), Marginals.fit(X) or Background(X), "
-        "got 'normal' of type str.",
+        "distribution must be None, Uniform(), Product(p), Marginals.fit(X), Background(X) or "
+        "Matching(X), got 'normal' of type str.",
     ),
     (
         {"method": "monte-carlo", "random_state": "seed"},

@@ -10,7 +10,8 @@ from importlib import import_module
 from tests.benchmarks.report import Style, missed
 
 BENCHMARKS = (
-    "batch", "paper", "distributions", "explainer", "agreement", "scaling", "cold-start",
+    "batch", "paper", "distributions", "matching", "explainer", "agreement", "scaling",
+    "cold-start",
 )  # fmt: skip
 SINGLE_THREAD = (
     "MKL_NUM_THREADS",

@@ -1,0 +1,228 @@
+"""Facts that rows share: a depth-first search for the fewest that leave enough rows of one class.
+
+A fact is the set of rows that share it, as bits; the facts of a set leave the rows that share them
+all. Rows of the instance's class are good, the others bad. A set is good enough if so many rows are
+left, and enough of them are good. More facts leave fewer rows of both kinds, so shares go up and
+down, and every size is searched. What cuts a branch:
+
+- a fact that removes no bad row, given others, only removes good ones: a smallest set has none;
+- with g good rows left, at most ``allow[g]`` bad ones may be, now and further down, where g is
+  smaller: the others have to be removed, and the facts to come remove at most the sum of what each
+  removes now;
+- rows only get fewer.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines._jit import inner, kernel
+
+__all__ = ["Facts", "Rules", "best_of_size", "worth"]
+
+
+class Facts(NamedTuple):
+    """Which rows share each fact, and which rows there are, 64 to a word."""
+
+    good: NDArray[np.uint64]  # (h, words)
+    bad: NDArray[np.uint64]  # (h, other words)
+    all_good: NDArray[np.uint64]  # (words,): those that share what is forced
+    all_bad: NDArray[np.uint64]
+
+
+class Rules(NamedTuple):
+    """When the rows that are left are good enough."""
+
+    need: NDArray[np.int64]  # how many of n rows must be good
+    allow: NDArray[np.int64]  # how many may be bad if g are good
+    least: int  # how many rows must be left
+
+
+@inner
+def _ones(word: np.uint64) -> np.int64:
+    """Count the ones of a word."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@inner
+def _shared(rows: NDArray[np.uint64], fact: NDArray[np.uint64]) -> np.int64:
+    """Count the rows that share a fact."""
+    total = np.int64(0)
+    for i in range(len(rows)):
+        total += _ones(rows[i] & fact[i])
+    return total
+
+
+@kernel
+def worth(good: Any, bad: Any) -> float:
+    """Return Wilson's lower bound of the share of good rows: more rows count for something."""
+    n = good + bad
+    if n == 0:
+        return 0.0
+    share = good / n
+    spread = 1.96 * math.sqrt((share * (1.0 - share) + 0.9604 / n) / n)
+    return float((share + 1.9208 / n - spread) / (1.0 + 3.8416 / n))
+
+
+class _Path(NamedTuple):
+    """Where a depth-first search is: level k holds what is left when k facts are chosen."""
+
+    chosen: NDArray[np.int64]  # (size,)
+    good: NDArray[np.uint64]  # (size + 1, words): the rows that are left
+    bad: NDArray[np.uint64]
+    goods: NDArray[np.int64]  # (size + 1,): how many they are
+    bads: NDArray[np.int64]
+    kids: NDArray[np.int64]  # (size + 1, h): facts that may come next
+    removed: NDArray[np.int64]  # (size + 1, h): how many bad rows each of them removes
+    many: NDArray[np.int64]  # (size + 1,): how many such facts there are
+    at: NDArray[np.int64]  # (size + 1,): how many of them were tried
+
+
+@inner
+def _start(facts: Facts, size: int) -> _Path:
+    """Return the root, where every fact may come next."""
+    h, levels = len(facts.bad), size + 1
+    path = _Path(
+        np.zeros(size, dtype=np.int64),
+        np.empty((levels, len(facts.all_good)), dtype=np.uint64),
+        np.empty((levels, len(facts.all_bad)), dtype=np.uint64),
+        np.zeros(levels, dtype=np.int64),
+        np.zeros(levels, dtype=np.int64),
+        np.empty((levels, h), dtype=np.int64),
+        np.empty((levels, h), dtype=np.int64),
+        np.zeros(levels, dtype=np.int64),
+        np.zeros(levels, dtype=np.int64),
+    )
+    path.good[0] = facts.all_good
+    path.bad[0] = facts.all_bad
+    path.goods[0] = _shared(facts.all_good, facts.all_good)
+    path.bads[0] = _shared(facts.all_bad, facts.all_bad)
+    _list_kids(facts, path, 0, np.arange(h), size > 1)
+    return path
+
+
+@inner
+def _list_kids(
+    facts: Facts, path: _Path, level: int, candidates: NDArray[np.int64], ordered: bool
+) -> None:
+    """List the candidates that remove a bad row, those that remove most first."""
+    kids, removed = path.kids[level], path.removed[level]
+    n = 0
+    for i in range(len(candidates)):
+        j = candidates[i]
+        gone = path.bads[level] - _shared(path.bad[level], facts.bad[j])
+        if gone == 0:
+            continue
+        at = n
+        while ordered and at > 0 and removed[at - 1] < gone:
+            removed[at] = removed[at - 1]
+            kids[at] = kids[at - 1]
+            at -= 1
+        removed[at] = gone
+        kids[at] = j
+        n += 1
+    path.many[level] = n
+    path.at[level] = 0
+
+
+@inner
+def _step(facts: Facts, rules: Rules, path: _Path, level: int, left: int) -> bool:
+    """Choose the next fact of a level, and tell whether enough rows may be left."""
+    i, below = path.at[level], level + 1
+    path.at[level] += 1
+    j = path.kids[level, i]
+    for w in range(path.good.shape[1]):
+        path.good[below, w] = path.good[level, w] & facts.good[j, w]
+    path.goods[below] = _shared(path.good[below], path.good[below])
+    path.bads[below] = path.bads[level] - path.removed[level, i]
+    path.chosen[level] = j
+    if path.goods[below] + min(path.bads[below], rules.allow[path.goods[below]]) < rules.least:
+        return False
+    for w in range(path.bad.shape[1]):
+        path.bad[below, w] = path.bad[level, w] & facts.bad[j, w]
+    _list_kids(facts, path, below, path.kids[level, i + 1 : path.many[level]], left > 2)
+    return True
+
+
+@inner
+def _leaves(
+    facts: Facts, rules: Rules, path: _Path, level: int, best: NDArray[np.int64], value: float
+) -> tuple[float, bool]:
+    """Try every last fact; return the best value, and whether rows are left for further ones."""
+    deeper = False
+    most = rules.allow[path.goods[level]]
+    for i in range(path.many[level]):
+        b = path.bads[level] - path.removed[level, i]
+        if path.goods[level] + b < rules.least:
+            continue
+        deeper = True
+        if b > most:
+            continue
+        g = _shared(path.good[level], facts.good[path.kids[level, i]])
+        if g + b >= rules.least and g >= rules.need[g + b]:
+            found = worth(g, b)
+            if found > value:
+                value = found
+                best[:level] = path.chosen[:level]
+                best[level] = path.kids[level, i]
+    return value, deeper
+
+
+@kernel
+def best_of_size(
+    facts: Facts, rules: Rules, size: int, budget: int
+) -> tuple[int, NDArray[np.int64], float, bool, int]:
+    """Return the best set of exactly so many facts, if no smaller one is good enough.
+
+    Returns
+    -------
+    verdict : int
+        1 if a set is good enough, 0 if none is, -1 if that stayed open within the budget.
+    chosen : ndarray of int
+        The best set found, by `worth`.
+    value : float
+        What it is worth, or -1.
+    deeper : bool
+        Whether a larger set might be good enough.
+    spent : int
+        How many words were looked at, about.
+    """
+    path = _start(facts, size)
+    best = np.zeros(size, dtype=np.int64)
+    value, deeper, spent = -1.0, False, 0
+    width = facts.good.shape[1] + facts.bad.shape[1]
+    if size == 0:
+        n = path.goods[0] + path.bads[0]
+        if n >= rules.least and path.goods[0] >= rules.need[n]:
+            value = worth(path.goods[0], path.bads[0])
+        return int(value >= 0), best, value, n >= rules.least, 0
+    level = 0
+    while level >= 0 and spent <= budget:
+        left, i = size - level, path.at[level]
+        if left == 1:
+            value, more = _leaves(facts, rules, path, level, best, value)
+            deeper |= more
+            spent += width * path.many[level]
+            level -= 1
+        elif i + left > path.many[level]:
+            level -= 1
+        elif (
+            path.removed[level, i : i + left].sum()
+            < path.bads[level] - rules.allow[path.goods[level]]
+        ):
+            deeper = True  # more facts might remove enough
+            level -= 1
+        else:
+            spent += width * (path.many[level] - i)
+            level += _step(facts, rules, path, level, left)
+    verdict = 1 if value >= 0 else 0 if level < 0 else -1
+    return verdict, best, value, deeper, spent
