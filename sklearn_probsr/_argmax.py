@@ -140,8 +140,11 @@ class ArgmaxModel(Columns):
             best: NDArray[np.intp] = np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)
             top = np.take_along_axis(scores, best[:, None], axis=1)
             close = (scores >= top - 2 * bounds[:, None]).sum(axis=1) > 1
-        for i in np.flatnonzero(close | ~np.isfinite(sizes).all(axis=1)):
-            best[i] = self._exact_winner(rows[i])
+        doubtful = np.flatnonzero(close | ~np.isfinite(sizes).all(axis=1))
+        if len(doubtful):
+            different, which = np.unique(rows[doubtful], axis=0, return_inverse=True)
+            exact = np.array([self._exact_winner(row) for row in different])
+            best[doubtful] = exact[which.ravel()]
         return best
 
     def _exact_winner(self, row: NDArray[Any]) -> int:

@@ -136,7 +136,7 @@ def frequency(reasons: ReasonExplanation, *, ax: Axes | None = None, max_display
     sides = np.unique(won).tolist()
     shares = {side: told.mask[won == side].mean(axis=0) for side in sides}
     order, rest = _most_often(
-        np.mean(list(shares.values()), axis=0), canvas.at_least_one(max_display, "max_display")
+        np.max(list(shares.values()), axis=0), canvas.at_least_one(max_display, "max_display")
     )
     ax = canvas.axes(ax, 7.0, max(len(order), 1) + 3.0)
     classes = {
