@@ -61,7 +61,9 @@ def write_reasons(
         "law": {
             "kind": type(law).__name__,
             "p": [str(p) for p in law.p] if isinstance(law, Product) else None,
-            "matching": [law.min_rows, str(law.confidence)] if isinstance(law, Matching) else None,
+            "matching": [law.min_rows, str(law.confidence), law.cautious]
+            if isinstance(law, Matching)
+            else None,
         },
         "reasons": {
             "delta": reasons.delta,
@@ -129,11 +131,12 @@ def _law(held: dict[str, NDArray[Any]], law: dict[str, Any]) -> Distribution:
     if law["kind"] == "Marginals":
         return Marginals(held["law/rows"], held["law/weights"])
     if law["kind"] == "Matching":
-        min_rows, confidence = law["matching"]
+        min_rows, confidence, cautious = law["matching"]
         return Matching(
             held["law/rows"],
             min_rows=min_rows,
             confirm=held["law/confirming"],
+            cautious=cautious,
             confidence=Fraction(confidence),
         )
     raise KeyError(law["kind"])

@@ -38,7 +38,8 @@ def search_conditional(model: Columns, rows: NDArray[Any], task: Task, law: Matc
     states, winners = states_of(model, rows), model.winners(rows)
     n = int(np.count_nonzero(~law.confirming))
     rules = model.cached(
-        ("rules", n, law.min_rows, task.delta), lambda: _rules(n, law.min_rows, task.delta)
+        ("rules", n, law.min_rows, task.delta, law.cautious),
+        lambda: (_cautious_rules if law.cautious else _rules)(n, law.min_rows, task.delta),
     )
     for i in range(len(rows)):
         seen = Neighbours(model, law, states[i], int(winners[i]))
@@ -53,6 +54,22 @@ def _rules(n: int, least: int, delta: Fraction) -> Rules:
     # The most bad rows beside g good ones: g >= delta (g + b).
     allow = [min(math.floor(g / delta) - g, n) if delta else n for g in range(n + 1)]
     return Rules(np.array(need), np.array(allow), least)
+
+
+def _cautious_rules(n: int, least: int, delta: Fraction) -> Rules:
+    """Return in whole numbers what reaches delta by the lower bound of its share."""
+    level = float(delta)
+    need, allow = np.empty(n + 1, np.int64), np.full(n + 1, -1, np.int64)
+    least_good = 0
+    for k in range(n + 1):
+        # Of more rows at least as many must be good.
+        while least_good <= k and worth(least_good, k - least_good) < level:
+            least_good += 1
+        need[k] = least_good
+    for k in range(n + 1):
+        for good in range(need[k], k + 1):
+            allow[good] = max(allow[good], k - good)
+    return Rules(need, allow, least)
 
 
 class _Search:

@@ -40,6 +40,10 @@ class Matching(Data):
         That of the enclosure, strictly between 0 and 1.
     random_state : int, default=0
         The seed of the split.
+    cautious : bool, default=False
+        Whether a set must reach delta in the rows searched by Wilson's lower bound of its share at
+        95%, and not by the share alone. Such sets are larger, and more of them are confirmed; at
+        delta = 0.95 they need more than 72 matching rows.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class Matching(Data):
     min_rows: int
     confidence: Fraction
     confirming: NDArray[np.bool_]
+    cautious: bool
 
     def __init__(
         self,
@@ -64,11 +69,13 @@ class Matching(Data):
         confirm: float | ArrayLike = 0.5,
         confidence: float | Fraction = 0.95,
         random_state: int = 0,
+        cautious: bool = False,
     ) -> None:
         super().__init__(X)
         put = object.__setattr__
         put(self, "min_rows", _whole(min_rows, "min_rows", 1))
         put(self, "confidence", _confidence(confidence))
+        put(self, "cautious", bool(cautious))
         seed = _whole(random_state, "random_state", 0)
         put(self, "confirming", _held_out(confirm, self.shape[0], seed))
         n, held = self.shape[0], int(np.count_nonzero(self.confirming))
@@ -81,19 +88,27 @@ class Matching(Data):
 
     def with_rows(self, rows: ArrayLike) -> Matching:
         """Return the same split and settings for other columns of the same rows."""
-        return _rebuild(rows, self.min_rows, self.confirming, self.confidence)
+        return _rebuild(rows, self.min_rows, self.confirming, self.confidence, self.cautious)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.source, self.min_rows, self.confirming, self.confidence)
+        return _rebuild, (
+            self.source, self.min_rows, self.confirming, self.confidence, self.cautious
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return f"the matching ones of {self.shape[0]} rows"
 
 
 def _rebuild(
-    rows: ArrayLike, min_rows: int, confirming: NDArray[np.bool_], confidence: Fraction
+    rows: ArrayLike,
+    min_rows: int,
+    confirming: NDArray[np.bool_],
+    confidence: Fraction,
+    cautious: bool,
 ) -> Matching:
-    return Matching(rows, min_rows=min_rows, confirm=confirming, confidence=confidence)
+    return Matching(
+        rows, min_rows=min_rows, confirm=confirming, confidence=confidence, cautious=cautious
+    )
 
 
 def _whole(value: Any, name: str, least: int) -> int:

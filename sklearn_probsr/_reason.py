@@ -137,12 +137,13 @@ class SufficientReason:
         those = f"the rows that share {_and(self.facts)}" if self.facts else "all rows"
         verdict = {True: "confirmed", False: "refuted", None: "not confirmed"}
         held, all_rows = matches.confirmed, matches.descriptive
+        how = "by Wilson's lower bound in" if self.distribution.cautious else "in"
         return (
             f"Of {those}, class {self.prediction!s} is kept in at least {sure}{trust}: in {held} "
             f"such rows among {held.rows} held out; {self.delta} is "
             f"{verdict[(self.guarantee >= self.delta).value]} (descriptive, over all "
-            f"{all_rows.rows} rows: {all_rows}; {self.size} of {self.n_units} features; {claim} in "
-            f"the {matches.searched.rows} rows searched)."
+            f"{all_rows.rows} rows: {all_rows}; {self.size} of {self.n_units} features; {claim} "
+            f"{how} the {matches.searched.rows} rows searched)."
         )
 
 

@@ -105,6 +105,27 @@ def test_the_minimum_among_the_rows_searched(case: Case, delta: float, data: st.
 
 
 @settings(max_examples=100)
+@given(cases(largest=5), st.sampled_from([0.1, 0.3, 0.5, 0.7]), st.data())
+def test_a_cautious_search_asks_for_a_lower_bound(case: Case, delta: float, data: st.DataObject):
+    """The set is as small as any whose lower bound reaches delta in the rows searched."""
+    rows, held, least = data.draw(splits(case.d))
+    searched, _ = parts(rows, held)
+    law = Matching(rows, confirm=held, min_rows=least, cautious=True)
+    anything = qualifying(case, searched, least, Fraction(0), list(range(case.d)), set())
+    enough = [len(s) for s, (kept, n) in anything.items() if worth(kept, n - kept) >= delta]
+    if not enough:
+        with pytest.raises(UnreachableError):
+            sufficient_reason(models(case), case.x, delta=delta, distribution=law)
+        return
+    reason = sufficient_reason(models(case), case.x, delta=delta, distribution=law)
+    assert reason.minimality == "minimum"
+    assert reason.size == reason.size_lower == min(enough)
+    assert "reaches" in str(reason)
+    assert "by Wilson's lower bound in the" in str(reason)
+    assert pickle.loads(pickle.dumps(law)).cautious
+
+
+@settings(max_examples=100)
 @given(cases(largest=6), levels(), st.data())
 def test_constraints_among_the_rows_searched(case: Case, delta: float, data: st.DataObject):
     """Forced in, forced out and at most so many, against all sets that qualify."""
