@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._columns import Columns
+from sklearn_probsr._argmax import AnyModel
 from sklearn_probsr._distributions import Matching
 from sklearn_probsr._matches import Neighbours, and_all, counts, states_of
 from sklearn_probsr._search import Found, Task
@@ -32,7 +32,7 @@ _BEAM = 32
 _MOST_SUBSETS = 10
 
 
-def search_conditional(model: Columns, rows: NDArray[Any], task: Task, law: Matching) -> Found:
+def search_conditional(model: AnyModel, rows: NDArray[Any], task: Task, law: Matching) -> Found:
     """Return for each row a small set that reaches delta in the rows searched, and its bounds."""
     found = Found.empty(len(rows), model.n_units)
     states, winners = states_of(model, rows), model.winners(rows)

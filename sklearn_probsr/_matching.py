@@ -42,7 +42,8 @@ class Matching(Data):
         The seed of the split.
     cautious : bool, default=False
         Whether a set must reach delta in the rows searched by Wilson's lower bound of its share at
-        95%, and not by the share alone. Such sets are larger, and more of them are confirmed; at
+        95%, and not by the share alone; of several, and where none does, one whose rows are firmly
+        of the class is preferred. Such sets are larger, and more of them are confirmed; at
         delta = 0.95 they need more than 72 matching rows.
 
     Examples

@@ -25,6 +25,10 @@ from sklearn_probsr.engines._jit import inner, kernel
 __all__ = ["Facts", "Rules", "best_of_size", "worth"]
 
 
+# Beyond so many standard deviations a class is as firm as can be.
+_FIRMEST = 5.0
+
+
 class Facts(NamedTuple):
     """Which rows share each fact, and which rows there are, 64 to a word."""
 
@@ -32,6 +36,9 @@ class Facts(NamedTuple):
     bad: NDArray[np.uint64]  # (h, other words)
     all_good: NDArray[np.uint64]  # (words,): those that share what is forced
     all_bad: NDArray[np.uint64]
+    leads_good: NDArray[np.float64]  # (rows,): how far each row is on the side of the class
+    leads_bad: NDArray[np.float64]
+    firmness: float  # what a standard deviation of lead counts for, beside a share
 
 
 class Rules(NamedTuple):
@@ -71,6 +78,40 @@ def worth(good: Any, bad: Any) -> float:
     share = good / n
     spread = 1.96 * math.sqrt((share * (1.0 - share) + 0.9604 / n) / n)
     return float((share + 1.9208 / n - spread) / (1.0 + 3.8416 / n))
+
+
+@inner
+def _add(
+    leads: NDArray[np.float64], rows: NDArray[np.uint64], fact: NDArray[np.uint64]
+) -> tuple[float, float]:
+    """Return the sum of the leads of the rows that share a fact, and that of their squares."""
+    total, squares = 0.0, 0.0
+    for r in range(len(leads)):
+        if (rows[r >> 6] & fact[r >> 6]) >> np.uint64(r & 63) & np.uint64(1):
+            total += leads[r]
+            squares += leads[r] * leads[r]
+    return total, squares
+
+
+@inner
+def _value(
+    facts: Facts,
+    good: NDArray[np.uint64],
+    good_fact: NDArray[np.uint64],
+    bad: NDArray[np.uint64],
+    bad_fact: NDArray[np.uint64],
+    g: Any,
+    b: Any,
+) -> float:
+    """Return what the rows that are left are worth, and how firmly they are of the class."""
+    value = float(worth(g, b))
+    if facts.firmness > 0.0 and g + b > 0:
+        first, second = _add(facts.leads_good, good, good_fact)
+        third, fourth = _add(facts.leads_bad, bad, bad_fact)
+        mean = (first + third) / (g + b)
+        variance = max((second + fourth) / (g + b) - mean * mean, 1e-300)
+        value += facts.firmness * min(max(mean / math.sqrt(variance), 0.0), _FIRMEST)
+    return value
 
 
 class _Path(NamedTuple):
@@ -169,7 +210,12 @@ def _leaves(
             continue
         g = _shared(path.good[level], facts.good[path.kids[level, i]])
         if g + b >= rules.least and g >= rules.need[g + b]:
-            found = worth(g, b)
+            kid = path.kids[level, i]
+            if worth(g, b) + facts.firmness * _FIRMEST <= value:
+                continue
+            found = _value(
+                facts, path.good[level], facts.good[kid], path.bad[level], facts.bad[kid], g, b
+            )
             if found > value:
                 value = found
                 best[:level] = path.chosen[:level]
@@ -188,7 +234,7 @@ def best_of_size(
     verdict : int
         1 if a set is good enough, 0 if none is, -1 if that stayed open within the budget.
     chosen : ndarray of int
-        The best set found, by `worth`.
+        The best set found, by `worth`, and by how firm the class is if that counts.
     value : float
         What it is worth, or -1.
     deeper : bool
@@ -203,7 +249,10 @@ def best_of_size(
     if size == 0:
         n = path.goods[0] + path.bads[0]
         if n >= rules.least and path.goods[0] >= rules.need[n]:
-            value = worth(path.goods[0], path.bads[0])
+            value = _value(
+                facts, facts.all_good, facts.all_good, facts.all_bad, facts.all_bad,
+                path.goods[0], path.bads[0],
+            )  # fmt: skip
         return int(value >= 0), best, value, n >= rules.least, 0
     level = 0
     while level >= 0 and spent <= budget:
