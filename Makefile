@@ -12,7 +12,7 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench pictures screenshots lint format types ci clean
+.PHONY: help setup demo test coverage bench pictures screenshots lint format types ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,7 +22,10 @@ setup: $(VENV)/.lint ## Create the environment with everything that development 
 demo: $(VENV)/.test ## Explain a classifier of breast tumours
 	@$(BIN)/python -m sklearn_probsr demo --output build/demo
 
-test: $(VENV)/.test ## Run the tests and doctests, with coverage
+test: $(VENV)/.test ## Run the tests and doctests
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+coverage: $(VENV)/.test ## Run them with coverage, which takes longer
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered
 
 bench: $(VENV)/.test ## Run the benchmarks
