@@ -152,10 +152,9 @@ def plain_label(label: Any) -> Any:
 
 
 def _decision(model: AnyModel) -> dict[str, Any]:
-    """Return what decides beside the weights."""
-    if isinstance(model, ArgmaxModel):
-        return {"intercepts": model.intercepts.tolist(), "last": model.last}
-    return {"threshold": model.threshold, "strict": model.strict}
+    """Return what decides beside the weights, as JSON has it."""
+    rest = {name: value for name, value in model.decision.items() if name != "weights"}
+    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in rest.items()}
 
 
 def _unit(unit: Unit) -> dict[str, Any]:

@@ -84,30 +84,10 @@ class ArgmaxModel(Columns):
         for array in (self.weights, self.intercepts):
             array.flags.writeable = False
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (
-            self.weights, self.intercepts, self.last, self.feature_names, self.classes, self.units
-        )  # fmt: skip
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ArgmaxModel):
-            return NotImplemented
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key()[:3])
-
-    def _key(self) -> tuple[Any, ...]:
-        return (
-            self.weights.tobytes(), self.intercepts.tobytes(), self.last,
-            self.feature_names, self.classes, self.units,
-        )  # fmt: skip
-
-    def renamed(self, feature_names: Sequence[str]) -> ArgmaxModel:
-        """Return the same model with other names of its columns."""
-        return _rebuild(
-            self.weights, self.intercepts, self.last, feature_names, self.classes, self.units
-        )
+    @property
+    def decision(self) -> dict[str, Any]:
+        """What decides: the arguments of the model, but for names, classes and units."""
+        return {"weights": self.weights, "intercepts": self.intercepts, "last": self.last}
 
     def duel(self, winner: int, rival: int) -> LinearModel:
         """Return the decision between two classes, by position; the winner is ``classes[1]``."""
@@ -155,6 +135,13 @@ class ArgmaxModel(Columns):
         ]
         top = max(scores)
         return len(scores) - 1 - scores[::-1].index(top) if self.last else scores.index(top)
+
+    def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+        """Return about how far each checked row is on the side of a class: ahead of all others."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = rows.astype(np.float64) @ self.weights.T + self.intercepts
+            leads = scores[:, winner] - np.delete(scores, winner, axis=1).max(axis=1)
+        return np.asarray(leads)
 
     def runner_up(self, row: NDArray[Any]) -> LinearModel:
         """Return the duel of a checked row's winner with the rival that comes closest to it."""
@@ -206,16 +193,3 @@ def _labels(classes: Sequence[Any] | None, n: int) -> tuple[Any, ...]:
     if len(labels) != n or len(set(labels)) != n:
         raise InvalidInputError(f"classes must be {n} different labels, got {classes!r}.")
     return labels
-
-
-def _rebuild(
-    weights: ArrayLike,
-    intercepts: ArrayLike,
-    last: bool,
-    names: Sequence[str],
-    classes: Sequence[Any],
-    units: tuple[Unit, ...] | None,
-) -> ArgmaxModel:
-    return ArgmaxModel(
-        weights, intercepts, last=last, feature_names=names, classes=classes, units=units
-    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,9 +34,47 @@ class Columns(ABC):
     classes: tuple[Any, ...]
     units: tuple[Unit, ...] | None
 
+    @property
+    @abstractmethod
+    def decision(self) -> dict[str, Any]:
+        """What decides: the arguments of the model, but for names, classes and units."""
+
+    def _with(self, feature_names: Sequence[str]) -> dict[str, Any]:
+        """Return all arguments that make the same model, with some names of its columns."""
+        return {
+            **self.decision,
+            "feature_names": feature_names,
+            "classes": self.classes,
+            "units": self.units,
+        }
+
+    def renamed(self, feature_names: Sequence[str]) -> Self:
+        """Return the same model with other names of its columns."""
+        return type(self)(**self._with(feature_names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._with(self.feature_names))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key()[0])
+
+    def _key(self) -> tuple[Any, ...]:
+        values = self.decision.values()
+        decides = tuple(v.tobytes() if isinstance(v, np.ndarray) else v for v in values)
+        return decides, self.feature_names, self.classes, self.units
+
     @abstractmethod
     def winners(self, rows: NDArray[Any]) -> NDArray[np.intp]:
         """Return which of the classes each checked row belongs to, exactly."""
+
+    @abstractmethod
+    def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+        """Return about how far each checked row is on the side of a class."""
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class label of each row, by exact arithmetic.
@@ -234,3 +272,7 @@ class Columns(ABC):
     @cached_property
     def _names_made_up(self) -> bool:
         return self.feature_names == check_names(None, self.n_features)
+
+
+def _rebuild(kind: type[Columns], arguments: dict[str, Any]) -> Columns:
+    return kind(**arguments)

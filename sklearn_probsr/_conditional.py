@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._argmax import AnyModel
+from sklearn_probsr._columns import Columns
 from sklearn_probsr._distributions import Matching
 from sklearn_probsr._matches import Neighbours, and_all, counts, states_of
 from sklearn_probsr._search import Found, Task
@@ -32,7 +32,7 @@ _BEAM = 32
 _MOST_SUBSETS = 10
 
 
-def search_conditional(model: AnyModel, rows: NDArray[Any], task: Task, law: Matching) -> Found:
+def search_conditional(model: Columns, rows: NDArray[Any], task: Task, law: Matching) -> Found:
     """Return for each row a small set that reaches delta in the rows searched, and its bounds."""
     found = Found.empty(len(rows), model.n_units)
     states, winners = states_of(model, rows), model.winners(rows)
@@ -59,17 +59,16 @@ def _rules(n: int, least: int, delta: Fraction) -> Rules:
 def _cautious_rules(n: int, least: int, delta: Fraction) -> Rules:
     """Return in whole numbers what reaches delta by the lower bound of its share."""
     level = float(delta)
-    need, allow = np.empty(n + 1, np.int64), np.full(n + 1, -1, np.int64)
+    need = np.empty(n + 1, np.int64)
     least_good = 0
     for k in range(n + 1):
         # Of more rows at least as many must be good.
         while least_good <= k and worth(least_good, k - least_good) < level:
             least_good += 1
         need[k] = least_good
-    for k in range(n + 1):
-        for good in range(need[k], k + 1):
-            allow[good] = max(allow[good], k - good)
-    return Rules(need, allow, least)
+    good = np.arange(n + 1)
+    most = np.searchsorted(need, good, side="right") - 1  # of how many rows so many good ones do
+    return Rules(need, np.maximum(most - good, -1), least)
 
 
 class _Search:

@@ -136,7 +136,7 @@ def _search_together(prover: Prover, at: NDArray[np.intp], found: Found) -> dict
     low, high = prover.levels
     left = np.flatnonzero(near)
     starts: dict[int, set[int]] = {}
-    for spectrum in shared.spectra:
+    for degree in shared.degrees:
         taken = Walkers(
             *(walkers.positive[left], walkers.beta[left], walkers.blur[left], walkers.gain[left]),
             forced,
@@ -149,11 +149,11 @@ def _search_together(prover: Prover, at: NDArray[np.intp], found: Found) -> dict
             np.zeros((m, h), dtype=np.bool_), np.full(m, -1), np.zeros(m), np.ones(m),
             np.zeros(m, dtype=np.bool_),
         )  # fmt: skip
-        stroll(spectrum, taken, low, high, sets)
+        stroll(shared.spectrum(degree), taken, low, high, sets)
         done = np.zeros(m, dtype=np.bool_)
-        last = spectrum is shared.spectra[-1]
+        last = degree == shared.degrees[-1]
         if not last and np.any(sets.upper - sets.lower > WIDE):
-            sharp = measure(shared.spectra[-1], taken, sets.mask)
+            sharp = measure(shared.spectrum(shared.degrees[-1]), taken, sets.mask)
             np.maximum(sets.lower, sharp[:, 0], out=sets.lower, where=sets.size >= 0)
             np.minimum(sets.upper, sharp[:, 1], out=sets.upper, where=sets.size >= 0)
         for j in np.flatnonzero(sets.size >= 0):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr._columns import Columns
 from sklearn_probsr._distributions import Matching, rows_for
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_below
@@ -104,7 +104,7 @@ class _Part:
 class _Table:
     """What a model sees in the rows: the states of their units, and whether they are of a class."""
 
-    def __init__(self, model: AnyModel, law: Matching, winner: int) -> None:
+    def __init__(self, model: Columns, law: Matching, winner: int) -> None:
         rows = rows_for(model, law)
         states, positive = states_of(model, rows), model.winners(rows) == winner
         leads, held = _leads(model, rows, winner), law.confirming
@@ -124,16 +124,9 @@ class _Table:
             self.bits[side], self.everyone[side] = np.array(states_bits), everyone
 
 
-def _leads(model: AnyModel, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+def _leads(model: Columns, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
     """Return about how far each row is on the side of a class, at most 1."""
-    values = rows.astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if isinstance(model, ArgmaxModel):
-            scores = values @ model.weights.T + model.intercepts
-            leads = scores[:, winner] - np.delete(scores, winner, axis=1).max(axis=1)
-        else:
-            leads = (values @ model.weights - model.threshold) * (1 if winner else -1)
-    finite: NDArray[np.float64] = np.nan_to_num(leads)
+    finite: NDArray[np.float64] = np.nan_to_num(model.leads(rows, winner))
     return finite / (np.abs(finite).max(initial=0.0) or 1.0)
 
 
@@ -145,7 +138,7 @@ def _packed(inside: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
-def states_of(model: AnyModel, rows: NDArray[Any]) -> NDArray[np.int64]:
+def states_of(model: Columns, rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return which state every unit of checked rows is in."""
     if model.units is None:
         return rows.astype(np.int64)
@@ -163,7 +156,7 @@ class Neighbours:
     side = True  # that of the instance's own class
 
     def __init__(
-        self, model: AnyModel, law: Matching, states: NDArray[np.int64], winner: int
+        self, model: Columns, law: Matching, states: NDArray[np.int64], winner: int
     ) -> None:
         self.states = states
         self.confidence = law.confidence
@@ -171,7 +164,7 @@ class Neighbours:
         self._table = model.cached(("matching", law, winner), lambda: _Table(model, law, winner))
 
     @classmethod
-    def of(cls, model: AnyModel, row: NDArray[Any], law: Matching) -> Neighbours:
+    def of(cls, model: Columns, row: NDArray[Any], law: Matching) -> Neighbours:
         """Look around one checked row."""
         rows = row[None, :]
         return cls(model, law, states_of(model, rows)[0], int(model.winners(rows)[0]))
@@ -229,14 +222,14 @@ def counts(
 
 
 def conditional_guarantee(
-    model: AnyModel, row: NDArray[Any], features: Collection[int], law: Matching
+    model: Columns, row: NDArray[Any], features: Collection[int], law: Matching
 ) -> Enclosure:
     """Enclose the probability that a row that shares some facts keeps the class."""
     return Neighbours.of(model, row, law).guarantee(features)
 
 
 def conditional_curve(
-    model: AnyModel, row: NDArray[Any], law: Matching
+    model: Columns, row: NDArray[Any], law: Matching
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
     """Return the order in which greed adds facts in the rows searched, and bounds at every size."""
     seen = Neighbours.of(model, row, law)

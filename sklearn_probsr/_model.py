@@ -106,24 +106,10 @@ class LinearModel(Columns):
         put(self, "classes", check_classes(classes))
         put(self, "units", None if units is None else check_units(units, len(values)))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (
-            self.weights, self.threshold, self.strict, self.feature_names, self.classes, self.units
-        )  # fmt: skip
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LinearModel):
-            return NotImplemented
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key()[:3])
-
-    def _key(self) -> tuple[Any, ...]:
-        return (
-            self.weights.tobytes(), self.threshold, self.strict,
-            self.feature_names, self.classes, self.units,
-        )  # fmt: skip
+    @property
+    def decision(self) -> dict[str, Any]:
+        """What decides: the arguments of the model, but for names, classes and units."""
+        return {"weights": self.weights, "threshold": self.threshold, "strict": self.strict}
 
     @cached_property
     def binary_core(self) -> LinearModel | None:
@@ -138,12 +124,6 @@ class LinearModel(Columns):
             strict=self.strict,
             feature_names=self.unit_names,
             classes=self.classes,
-        )
-
-    def renamed(self, feature_names: Sequence[str]) -> LinearModel:
-        """Return the same model with other names of its columns."""
-        return _rebuild(
-            self.weights, self.threshold, self.strict, feature_names, self.classes, self.units
         )
 
     def core_rows(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
@@ -227,6 +207,12 @@ class LinearModel(Columns):
         """Return which of the classes each checked row belongs to, exactly."""
         return self.is_positive(rows).astype(np.intp)
 
+    def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+        """Return about how far each checked row is on the side of a class."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            leads = rows.astype(np.float64) @ self.weights - self.threshold
+        return leads if winner else -leads
+
     def margin(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return ``x · weights - threshold`` for each row, correctly rounded.
 
@@ -251,16 +237,3 @@ class LinearModel(Columns):
             return float(exact)
         except OverflowError:
             return math.inf if exact > 0 else -math.inf
-
-
-def _rebuild(
-    weights: ArrayLike,
-    threshold: float,
-    strict: bool,
-    names: Sequence[str],
-    classes: Sequence[Any],
-    units: tuple[Unit, ...] | None,
-) -> LinearModel:
-    return LinearModel(
-        weights, threshold, strict=strict, feature_names=names, classes=classes, units=units
-    )

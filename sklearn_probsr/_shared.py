@@ -130,11 +130,6 @@ class Shared:
     degrees: list[int]
 
     @property
-    def spectra(self) -> list[Spectrum]:
-        """Spectra of higher and higher degree."""
-        return [self.spectrum(degree) for degree in self.degrees]
-
-    @property
     def wide(self) -> Spectrum:
         """A spectrum that knows more units, for proofs; the first one if that knows all."""
         return self._spectrum(self.degrees[0], True)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._fourier import sin_cos_turns
 from sklearn_probsr.engines._jit import inner, kernel
-from sklearn_probsr.engines._spectrum import Spectrum, bounds_at, multiply, shrink
+from sklearn_probsr.engines._spectrum import Spectrum, copy_nodes, kept_at, multiply, shrink
 
 __all__ = ["Laws", "Scene", "compare", "count_up_sets", "refute", "undominated", "within"]
 
@@ -434,13 +434,6 @@ def count_up_sets(above: NDArray[np.bool_], size: int, smaller: bool, cap: int) 
 
 
 @inner
-def _copy(source: NDArray[np.float64], target: NDArray[np.float64]) -> None:
-    for i in range(len(source)):
-        target[i, 0] = source[i, 0]
-        target[i, 1] = source[i, 1]
-
-
-@inner
 def _mark(source: NDArray[np.bool_], target: NDArray[np.bool_]) -> None:
     for i in range(len(source)):
         target[i] = source[i]
@@ -485,13 +478,13 @@ def _walk(
         np.zeros(n + 1),
         np.empty((nodes, 2)),
     )
-    _copy(product, walk.stack[0])
+    copy_nodes(product, walk.stack[0])
     walk.cut[0] = beta
     for i in range(nodes):
         walk.suffix[n, i, 0] = 1.0
         walk.suffix[n, i, 1] = 0.0
     for p in range(n - 1, -1, -1):
-        _copy(walk.suffix[p + 1], walk.suffix[p])
+        copy_nodes(walk.suffix[p + 1], walk.suffix[p])
         multiply(walk.suffix[p], spectrum.factors[candidates[p]], live)
         walk.shift[p] = walk.shift[p + 1] + scene.gain[candidates[p]]
     return walk
@@ -506,7 +499,7 @@ def _advance(spectrum: Spectrum, scene: Scene, walk: Walk, position: int, take: 
         walk.cut[position + 1] = walk.cut[position]
         return
     unit = walk.candidates[position]
-    _copy(walk.stack[walk.where[position]], walk.stack[position + 1])
+    copy_nodes(walk.stack[walk.where[position]], walk.stack[position + 1])
     multiply(walk.stack[position + 1], spectrum.factors[unit], walk.live)
     walk.where[position + 1] = position + 1
     walk.cut[position + 1] = walk.cut[position] + scene.gain[unit]
@@ -522,10 +515,7 @@ def _bounds(spectrum: Spectrum, scene: Scene, walk: Walk, position: int) -> tupl
         walk.trial[i, 0] = before[i, 0] * after[i, 0] - before[i, 1] * after[i, 1]
         walk.trial[i, 1] = before[i, 0] * after[i, 1] + before[i, 1] * after[i, 0]
     beta = walk.cut[position] + walk.shift[position]
-    lower, upper = bounds_at(spectrum, walk.trial, walk.live, beta, scene.blur)
-    if scene.positive:
-        return 1.0 - upper, 1.0 - lower
-    return lower, upper
+    return kept_at(spectrum, walk.trial, walk.live, beta, scene.blur, scene.positive)
 
 
 @kernel

@@ -29,8 +29,9 @@ from sklearn_probsr.engines._jit import inner, kernel
 __all__ = [
     "Law",
     "Spectrum",
-    "bounds_at",
     "build_spectra",
+    "copy_nodes",
+    "kept_at",
     "multiply",
     "narrowed",
     "set_bounds",
@@ -276,6 +277,30 @@ def bounds_at(
         middle += spectrum.vaaler[j] * (spectrum.sign[j] * im - (im * cosine - re * sine))
         radius += spectrum.fejer[j] * (spectrum.sign[j] * re + (re * cosine + im * sine))
     return max(middle - radius, 0.0), min(middle + radius, 1.0)
+
+
+@inner
+def kept_at(
+    spectrum: Spectrum,
+    product: NDArray[np.float64],
+    live: NDArray[np.int64],
+    beta: float,
+    blur: float,
+    positive: bool,
+) -> tuple[float, float]:
+    """Bound the probability that the class is kept."""
+    lower, upper = bounds_at(spectrum, product, live, beta, blur)
+    if positive:
+        return 1.0 - upper, 1.0 - lower
+    return lower, upper
+
+
+@inner
+def copy_nodes(source: NDArray[np.float64], target: NDArray[np.float64]) -> None:
+    """Copy complex numbers, one for each node."""
+    for i in range(len(source)):
+        target[i, 0] = source[i, 0]
+        target[i, 1] = source[i, 1]
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
-from sklearn_probsr.engines._spectrum import Spectrum, bounds_at, multiply, shrink
+from sklearn_probsr.engines._spectrum import Spectrum, copy_nodes, kept_at, multiply, shrink
 
 __all__ = ["MOST_MIXED", "Sets", "Walkers", "along", "measure", "stroll"]
 
@@ -69,29 +69,6 @@ class Sets(NamedTuple):
 
 
 @inner
-def _kept(
-    spectrum: Spectrum,
-    product: NDArray[np.float64],
-    live: NDArray[np.int64],
-    beta: float,
-    blur: float,
-    positive: bool,
-) -> tuple[float, float]:
-    """Bound the probability that the class is kept."""
-    lower, upper = bounds_at(spectrum, product, live, beta, blur)
-    if positive:
-        return 1.0 - upper, 1.0 - lower
-    return lower, upper
-
-
-@inner
-def _copy(source: NDArray[np.float64], target: NDArray[np.float64]) -> None:
-    for i in range(len(source)):
-        target[i, 0] = source[i, 0]
-        target[i, 1] = source[i, 1]
-
-
-@inner
 def _suffixes(
     spectrum: Spectrum,
     order: NDArray[np.int64],
@@ -104,9 +81,9 @@ def _suffixes(
     ``product`` is that of what stays free with all of these fixed.
     """
     suffix = np.empty((size + 1, len(live), 2))
-    _copy(product, suffix[size])
+    copy_nodes(product, suffix[size])
     for j in range(size - 1, -1, -1):
-        _copy(suffix[j + 1], suffix[j])
+        copy_nodes(suffix[j + 1], suffix[j])
         multiply(suffix[j], spectrum.factors[order[j]], live)
     return suffix
 
@@ -114,10 +91,10 @@ def _suffixes(
 @inner
 def _without(spectrum: Spectrum, walkers: Walkers, r: int, u: int, way: Way) -> tuple[float, float]:
     """Bound what is left of a set's guarantee without one unit."""
-    _copy(way.product, way.trial)
+    copy_nodes(way.product, way.trial)
     multiply(way.trial, spectrum.factors[u], way.live)
     beta = way.beta[0] + walkers.gain[r, u]
-    return _kept(spectrum, way.trial, way.live, beta, walkers.blur[r], walkers.positive[r])
+    return kept_at(spectrum, way.trial, way.live, beta, walkers.blur[r], walkers.positive[r])
 
 
 @inner
@@ -137,7 +114,7 @@ def _prune(
                     way.chosen[u] = False
                     way.beta[0] += walkers.gain[r, u]
                     way.bounds[0], way.bounds[1] = lower, upper
-                    _copy(way.trial, way.product)
+                    copy_nodes(way.trial, way.product)
                     removed += 1
                     changed = True
     return removed
@@ -156,14 +133,14 @@ def _all_needed(
     for choice in range(3, 1 << len(mixed)):
         if choice & (choice - 1) == 0:
             continue
-        _copy(way.product, way.trial)
+        copy_nodes(way.product, way.trial)
         beta = way.beta[0]
         for j in range(len(mixed)):
             if choice >> j & 1:
                 multiply(way.trial, spectrum.factors[mixed[j]], way.live)
                 beta += walkers.gain[r, mixed[j]]
         blur, positive = walkers.blur[r], walkers.positive[r]
-        if _kept(spectrum, way.trial, way.live, beta, blur, positive)[1] >= low:
+        if kept_at(spectrum, way.trial, way.live, beta, blur, positive)[1] >= low:
             return False
     return True
 
@@ -221,7 +198,7 @@ def _follow(
         beta = walkers.beta[r]
         for j in range(reach + 1):
             if j >= start:
-                lower, upper = _kept(spectrum, suffix[j], live, beta, blur, positive)
+                lower, upper = kept_at(spectrum, suffix[j], live, beta, blur, positive)
                 if lower >= high:
                     way = Way(
                         np.zeros(len(sets.mask[r]), dtype=np.bool_), np.full(1, beta),
@@ -286,7 +263,7 @@ def measure(spectrum: Spectrum, walkers: Walkers, mask: NDArray[np.bool_]) -> ND
         product = spectrum.rest.copy()
         live = np.arange(len(product))
         kept = shrink(spectrum, product, live, free[:n])
-        bounds[r, 0], bounds[r, 1] = _kept(
+        bounds[r, 0], bounds[r, 1] = kept_at(
             spectrum, product[:kept], live[:kept], beta, walkers.blur[r], walkers.positive[r]
         )
     return bounds
@@ -324,7 +301,7 @@ def along(
             beta = walkers.beta[r]
             for k in range(reach + 1):
                 if k >= start and (sizes[r] < 0 or k == at[r]):
-                    lower, upper = _kept(spectrum, suffix[k], live[:kept], beta, blur, positive)
+                    lower, upper = kept_at(spectrum, suffix[k], live[:kept], beta, blur, positive)
                     if sizes[r] < 0 and lower >= high and not in_doubt:
                         sizes[r] = k
                     in_doubt = in_doubt or (sizes[r] < 0 and upper >= low)
