@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sklearn_probsr import plots
-    from sklearn_probsr._api import (
+    from sklearn_probsr._functions import (
         guarantee,
         guarantee_curve,
         sufficient_reason,
         sufficient_reasons,
     )
-    from sklearn_probsr._argmax import ArgmaxModel
-    from sklearn_probsr._compare import compare
-    from sklearn_probsr._comparison import Comparison
-    from sklearn_probsr._curve import GuaranteeCurve
-    from sklearn_probsr._distributions import Background, Marginals, Product, Uniform
-    from sklearn_probsr._enclosure import Enclosure, Verdict
-    from sklearn_probsr._explainer import SufficientReasonExplainer
-    from sklearn_probsr._explanation import ReasonExplanation
-    from sklearn_probsr._matching import Matching
-    from sklearn_probsr._model import LinearModel
-    from sklearn_probsr._reason import SufficientReason, SufficientReasons
-    from sklearn_probsr._scorers import guarantee_scorer, neg_reason_size_scorer
-    from sklearn_probsr._transformer import SufficientReasonTransformer
-    from sklearn_probsr._units import Unit
     from sklearn_probsr.adapters import Adapted, adapt, register_adapter, to_linear_model
+    from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
+    from sklearn_probsr.distributions._matching import Matching
     from sklearn_probsr.exceptions import (
         InvalidInputError,
         ProbSRError,
         UndecidedError,
         UnreachableError,
     )
+    from sklearn_probsr.explain._explainer import SufficientReasonExplainer
+    from sklearn_probsr.explain._explanation import ReasonExplanation
+    from sklearn_probsr.explain._scorers import guarantee_scorer, neg_reason_size_scorer
+    from sklearn_probsr.explain._transformer import SufficientReasonTransformer
+    from sklearn_probsr.model._argmax import ArgmaxModel
+    from sklearn_probsr.model._enclosure import Enclosure, Verdict
+    from sklearn_probsr.model._linear import LinearModel
+    from sklearn_probsr.model._units import Unit
+    from sklearn_probsr.report._compare import compare
+    from sklearn_probsr.report._comparison import Comparison
+    from sklearn_probsr.results._curve import GuaranteeCurve
+    from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
 
 __version__ = "0.1.0"
 
@@ -79,21 +79,21 @@ __all__ = [
 # Where each name lives: modules are imported when a name is first used, so that importing the
 # package stays light.
 _HOMES = {
-    "_api": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
-    "_compare": ("compare",),
-    "_comparison": ("Comparison",),
-    "_curve": ("GuaranteeCurve",),
-    "_distributions": ("Background", "Marginals", "Product", "Uniform"),
-    "_enclosure": ("Enclosure", "Verdict"),
-    "_explainer": ("SufficientReasonExplainer",),
-    "_explanation": ("ReasonExplanation",),
-    "_argmax": ("ArgmaxModel",),
-    "_matching": ("Matching",),
-    "_model": ("LinearModel",),
-    "_reason": ("SufficientReason", "SufficientReasons"),
-    "_scorers": ("guarantee_scorer", "neg_reason_size_scorer"),
-    "_transformer": ("SufficientReasonTransformer",),
-    "_units": ("Unit",),
+    "_functions": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
+    "report._compare": ("compare",),
+    "report._comparison": ("Comparison",),
+    "results._curve": ("GuaranteeCurve",),
+    "distributions._completions": ("Background", "Marginals", "Product", "Uniform"),
+    "model._enclosure": ("Enclosure", "Verdict"),
+    "explain._explainer": ("SufficientReasonExplainer",),
+    "explain._explanation": ("ReasonExplanation",),
+    "model._argmax": ("ArgmaxModel",),
+    "distributions._matching": ("Matching",),
+    "model._linear": ("LinearModel",),
+    "results._reason": ("SufficientReason", "SufficientReasons"),
+    "explain._scorers": ("guarantee_scorer", "neg_reason_size_scorer"),
+    "explain._transformer": ("SufficientReasonTransformer",),
+    "model._units": ("Unit",),
     "adapters": ("Adapted", "adapt", "register_adapter", "to_linear_model"),
     "exceptions": ("InvalidInputError", "ProbSRError", "UndecidedError", "UnreachableError"),
 }

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr import _canvas as canvas
-from sklearn_probsr._api import guarantee, guarantee_curve
-from sklearn_probsr._canvas import BLUE, RED
-from sklearn_probsr._waterfall import waterfall
+from sklearn_probsr._functions import guarantee, guarantee_curve
+from sklearn_probsr.explain.pictures import _canvas as canvas
+from sklearn_probsr.explain.pictures._canvas import BLUE, RED
+from sklearn_probsr.explain.pictures._waterfall import waterfall
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from sklearn_probsr._explanation import ReasonExplanation
-    from sklearn_probsr._reason import SufficientReasons
+    from sklearn_probsr.explain._explanation import ReasonExplanation
+    from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["curve", "frequency", "reasons_heatmap", "waterfall"]
 

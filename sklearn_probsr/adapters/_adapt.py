@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._argmax import AnyModel, ArgmaxModel
-from sklearn_probsr._model import LinearModel
-from sklearn_probsr._units import Unit
 from sklearn_probsr.adapters._adapted import Adapted
+from sklearn_probsr.adapters._agreement import compare
 from sklearn_probsr.adapters._columns import Base, Columns, Kind
-from sklearn_probsr.adapters._compare import compare
 from sklearn_probsr.adapters._decision import Choice, Contest, Decision, choose, contest
 from sklearn_probsr.adapters._follow import follow
 from sklearn_probsr.adapters._raw import RawColumns, raw_columns
-from sklearn_probsr.adapters._rows import Input
+from sklearn_probsr.adapters._running import Input
 from sklearn_probsr.adapters._states import gather, make_units
+from sklearn_probsr.model._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._units import Unit
 
 __all__ = ["adapt", "to_linear_model"]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._argmax import AnyModel, ArgmaxModel
-from sklearn_probsr._units import Unit
 from sklearn_probsr.adapters._columns import Base, is_missing
 from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._states import gather
+from sklearn_probsr.model._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr.model._units import Unit
 
 __all__ = ["MISSING", "Adapted"]
 

@@ -30,7 +30,7 @@ from sklearn_probsr.adapters._columns import Columns, Kind
 from sklearn_probsr.adapters._decision import Decision
 from sklearn_probsr.adapters._parts import Linear, PerColumn, sigmoid
 from sklearn_probsr.adapters._registry import name_of, registered
-from sklearn_probsr.adapters._rows import Rows, as_floats
+from sklearn_probsr.adapters._running import Rows, as_floats
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

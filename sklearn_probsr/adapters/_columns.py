@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sklearn_probsr.adapters._rows import Rows
+from sklearn_probsr.adapters._running import Rows
 
 __all__ = ["Base", "Columns", "Domain", "Kind", "is_missing", "same", "stack"]
 

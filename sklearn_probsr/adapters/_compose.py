@@ -14,7 +14,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 
 from sklearn_probsr.adapters._columns import Columns, stack
 from sklearn_probsr.adapters._registry import registered
-from sklearn_probsr.adapters._rows import Output, Taken
+from sklearn_probsr.adapters._running import Output, Taken
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._checks import listing
 from sklearn_probsr.adapters._columns import Columns
 from sklearn_probsr.adapters._parts import Linear
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._checks import listing
 
 __all__ = ["Choice", "Contest", "Decision", "choose", "contest"]
 

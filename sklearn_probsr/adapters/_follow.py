@@ -17,7 +17,7 @@ from sklearn_probsr.adapters._columns import Base, Columns, Domain, Kind
 from sklearn_probsr.adapters._decision import Decision
 from sklearn_probsr.adapters._parts import Affine, Linear, PerColumn, Words
 from sklearn_probsr.adapters._registry import find, name_of
-from sklearn_probsr.adapters._rows import Output, as_floats
+from sklearn_probsr.adapters._running import Output, as_floats
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["check_fitted", "follow"]

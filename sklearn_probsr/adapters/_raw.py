@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr._checks import check_names, listing
 from sklearn_probsr.adapters._follow import check_fitted
 from sklearn_probsr.adapters._parts import Linear, Words
 from sklearn_probsr.adapters._registry import Entry, find, name_of
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._checks import check_names, listing
 
 __all__ = ["RawColumns", "raw_columns"]
 

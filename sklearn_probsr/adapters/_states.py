@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._units import Unit
 from sklearn_probsr.adapters._columns import Base, Domain, Kind
 from sklearn_probsr.adapters._labels import Candidate, candidates, extras, label
-from sklearn_probsr.adapters._rows import as_floats, names_may_lack
+from sklearn_probsr.adapters._running import as_floats, names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._units import Unit
 
 __all__ = ["gather", "grouped", "make_units"]
 

@@ -18,7 +18,7 @@ from sklearn_probsr.adapters._columns import Columns
 from sklearn_probsr.adapters._decision import Decision
 from sklearn_probsr.adapters._parts import Linear, boundary, sigmoid
 from sklearn_probsr.adapters._registry import name_of, registered
-from sklearn_probsr.adapters._rows import Rows
+from sklearn_probsr.adapters._running import Rows
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

@@ -18,7 +18,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_probsr import LinearModel, Matching, sufficient_reasons
-from sklearn_probsr._matches import Neighbours
+from sklearn_probsr.laws._matching import Neighbours
 from tests.benchmarks.anchors import DELTA
 from tests.benchmarks.report import Row, Table, at_least, at_most, seconds, times
 

@@ -45,7 +45,7 @@ def tables() -> Iterator[Table]:
         tuple(lines),
     )
     peak = run_process(ONE_ROW.format(d=SIZES[-1], delta=DELTA)).peak
-    floor = run_process("import sklearn_probsr._api").peak
+    floor = run_process("import sklearn_probsr._functions").peak
     yield Table(
         "Scaling: memory",
         "The peak memory of a process that explains one row of the largest model, over that of "

@@ -1,0 +1,83 @@
+"""Compare an adapted model with `predict`: never wrong in silence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.adapters._columns import Base
+from sklearn_probsr.adapters._decision import Choice, Contest
+from sklearn_probsr.adapters._running import names_may_lack
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._argmax import AnyModel
+
+__all__ = ["compare"]
+
+
+def compare(
+    estimator: Any,
+    X: Any,
+    model: AnyModel,
+    rows: NDArray[np.float64],
+    bases: Sequence[Base],
+    choice: Choice | Contest,
+) -> None:
+    """Refuse a model that disagrees with its estimator beyond rounding, and warn within it."""
+    if isinstance(choice, Choice) and choice.judge is not None:
+        with names_may_lack(X):
+            theirs = choice.judge(X).astype(np.intp)
+    elif isinstance(estimator, tuple):
+        return
+    else:
+        with names_may_lack(X):
+            said = np.asarray(estimator.predict(X))
+        theirs = np.full(len(rows), -1)  # another class has won
+        for k, label in enumerate(choice.classes):
+            theirs[said == label] = k
+    ours = model.winners(model.check_rows(rows))
+    for i in np.flatnonzero((theirs >= 0) & (ours != theirs)):
+        labels = [choice.classes[int(won[i])] for won in (theirs, ours)]
+        row = f"row {i} of X_sample"
+        if _is_close(rows[i], bases, choice, int(theirs[i]), int(ours[i])):
+            warnings.warn(
+                f"{row} lies on the threshold, up to rounding: the estimator says {labels[0]!r}, "
+                f"the model says {labels[1]!r} by the exact sum of its weights.",
+                stacklevel=4,
+            )
+            continue
+        values = X.iloc[i] if hasattr(X, "iloc") else X[i]
+        values = values.tolist() if hasattr(values, "tolist") else values
+        raise InvalidInputError(
+            f"the model disagrees with the estimator in {row}: the estimator says "
+            f"{labels[0]!r}, the model {labels[1]!r}. The row is {values!r}. The adapter is "
+            "wrong, or the estimator does not decide by its coefficients."
+        )
+
+
+def _is_close(
+    row: NDArray[np.float64],
+    bases: Sequence[Base],
+    choice: Choice | Contest,
+    theirs: int,
+    ours: int,
+) -> bool:
+    """Whether a score, or the lead of one, is within what rounding can do to it."""
+    if isinstance(choice, Contest):
+        coef = choice.coef[ours] - choice.coef[theirs]
+        intercept, cut = float(choice.intercept[ours] - choice.intercept[theirs]), 0.0
+        sizes = np.abs(choice.coef[ours]) + np.abs(choice.coef[theirs])
+    else:
+        coef, intercept, cut, sizes = choice.coef, choice.intercept, choice.cut, np.abs(choice.coef)
+    columns = choice.columns
+    place = {id(base): i for i, base in enumerate(columns.bases)}
+    full = np.zeros(len(columns.bases))
+    full[[place[id(base)] for base in bases]] = row
+    inner = columns.matrix @ full + columns.offset
+    score = float(coef @ inner) + intercept - cut
+    inner_size = abs(columns.matrix) @ np.abs(full) + np.abs(columns.offset)
+    size = float(sizes @ inner_size) + float(np.abs(choice.intercept).sum()) + abs(cut)
+    return abs(score) <= 8 * (len(columns) + len(bases) + 2) * choice.precision * size

@@ -1,0 +1,255 @@
+"""Case: the model, the rows and the background that a command was asked about."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn_probsr.cli._features import Features, features_of, take_columns
+from sklearn_probsr.cli._files import check_input, load_table
+from sklearn_probsr.cli._trusted import load_model
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._checks import listing
+
+if TYPE_CHECKING:
+    from sklearn_probsr.explain._explainer import SufficientReasonExplainer
+    from sklearn_probsr.report._comparison import Comparison
+
+__all__ = ["Case", "Request", "label_text", "load_case"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a command line says, as it was typed."""
+
+    model: Path
+    data: Path
+    background: str | None
+    independent: bool
+    delta: float
+    target: str | None
+    drop: Sequence[str]
+    sep: str | None
+    label: str | None
+    versus: str | None
+    trust: Sequence[str]
+    trust_pickle: bool
+
+    @property
+    def uniform(self) -> bool:
+        """Whether no rows replace what is unknown."""
+        return self.background == "uniform"
+
+    @property
+    def background_path(self) -> Path | None:
+        """The file of the background, if it is another one than that of the data."""
+        return None if self.background is None or self.uniform else Path(self.background)
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that are read."""
+        other = self.background_path
+        return [self.model, self.data, *([] if other is None else [other])]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What was asked, with the contents of the files."""
+
+    request: Request
+    model: Any
+    features: Features
+    background: Any
+    truth: Any
+    label: Any
+    versus: Any
+
+    @property
+    def replacement(self) -> str:
+        """What replaces unknown features, in words."""
+        if self.request.uniform:
+            return "Unknown features are drawn at random, each value as often as another."
+        name, n = self.request.background_path or self.request.data, len(self.background)
+        rows = f"the {n} rows of {name}" if n > 1 else f"the only row of {name}"
+        if self.request.independent:
+            return f"Unknown features are replaced, each by itself, from {rows}."
+        return f"Unknown features are replaced, all together, by those of {rows}."
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Say what else can be asked where coins cannot stand for the values of a feature."""
+        try:
+            yield
+        except InvalidInputError as error:
+            if not self.request.uniform:
+                raise
+            raise InvalidInputError(
+                f"{error} Or leave --background uniform out: rows replace what is unknown then."
+            ) from error
+
+    def explainer(self) -> SufficientReasonExplainer:
+        """Return the explainer that answers."""
+        from sklearn_probsr.distributions._completions import Marginals
+        from sklearn_probsr.explain._explainer import SufficientReasonExplainer
+
+        masker = self.background
+        if self.request.independent:
+            masker = Marginals.fit(masker)
+        return SufficientReasonExplainer(
+            self.model,
+            masker,
+            delta=self.request.delta,
+            target=self.label,
+            versus=self.versus,
+            feature_names=self.features.names,
+        )
+
+    def compared(self, n: int | None) -> Comparison:
+        """Return the first rows, or all, compared with SHAP."""
+        from sklearn_probsr.adapters import adapt
+        from sklearn_probsr.distributions._completions import Background, Marginals
+        from sklearn_probsr.report._compare import compare
+
+        rows, background, delta = self.features.rows[:n], self.background, self.request.delta
+        law = Marginals if self.request.independent else Background
+        if self.features.names is None and self.label is None:
+            masker = law(background) if self.request.independent else background
+            return compare(self.model, rows, masker, delta=delta)
+        # compare takes an estimator as it is; one with other names, or asked about one of several
+        # classes, is handed over as the linear model that it is.
+        adapted = adapt(
+            self.model,
+            background,
+            target=self.label,
+            versus=self.versus,
+            binary=background is None,
+            feature_names=self.features.names,
+        )
+        masker = None if background is None else law(adapted.transform(background))
+        return compare(adapted.model, adapted.transform(rows), masker, delta=delta)
+
+    def accuracy(self) -> str | None:
+        """Say how often the model is right, if the true classes are known."""
+        if self.truth is None:
+            return None
+        known = self.truth.notna().to_numpy()
+        true = [label_text(value) for value in self.truth[known]]
+        said = [label_text(value) for value in self.features.predictions[known]]
+        right = sum(a == b for a, b in zip(true, said, strict=True))
+        column = f"the column {self.request.target!r}"
+        if not true:
+            return f"There are no classes in {column}."
+        share = f"{right / len(true):.1%}"
+        return f"The model is right on {right} of {len(true)} rows ({share}), by {column}."
+
+
+def load_case(request: Request) -> Case:
+    """Read the files, the ones first that are read fastest."""
+    if request.uniform and request.independent:
+        raise InvalidInputError(
+            "--independent is about rows, and --background uniform has none. Leave one of them out."
+        )
+    for path in request.inputs:
+        check_input(path)
+    table, truth = _table(request, request.data, other=False)
+    other = request.background_path
+    beside = None if other is None else _table(request, other, other=True)[0]
+    model = load_model(request.model, request.trust, request.trust_pickle)
+    label, versus = _classes(model, request)
+    taken = [*request.drop, *([] if request.target is None else [request.target])]
+    features = features_of(model, table, request.data, request.model, taken)
+    _tell_ignored(features, request.data)
+    _tell_others(features, request)
+    background = None if request.uniform else features.rows
+    if beside is not None and other is not None:
+        if features.names is not None:  # the model knows no names, so the two files must agree
+            beside = _same_columns(beside, other, features.names, request.data)
+        background = features_of(model, beside, other, request.model).rows
+    if request.independent and features.rows.ndim == 1:
+        raise InvalidInputError("--independent is for tables, and the model takes texts.")
+    return Case(request, model, features, background, truth, label, versus)
+
+
+def _table(request: Request, path: Path, other: bool) -> tuple[Any, Any]:
+    """Return the columns that may be features, and the true classes."""
+    table = load_table(path, request.sep)
+    drop = [name for name in request.drop if not other or name in table.columns]
+    table, _ = take_columns(table, drop, path, "--drop")
+    target = request.target
+    if target is None or (other and target not in table.columns):
+        return table, None
+    table, truth = take_columns(table, [target], path, "--target")
+    return table, truth[target]
+
+
+def _same_columns(table: Any, path: Path, names: list[str], data: Path) -> Any:
+    missing = [name for name in names if name not in table.columns]
+    if missing:
+        raise InvalidInputError(
+            f"{path} must have the columns of {data}, it lacks {listing(missing)}."
+        )
+    return table[names]
+
+
+def _tell_ignored(features: Features, path: Path) -> None:
+    n = len(features.ignored)
+    if n:
+        warnings.warn(
+            f"{path} has {n} column{'s' if n > 1 else ''} that the model does not know, which "
+            f"{'are' if n > 1 else 'is'} ignored: {listing(features.ignored)}.",
+            stacklevel=3,
+        )
+
+
+def _tell_others(features: Features, request: Request) -> None:
+    """Say that rows are of neither class, where two of several are told apart."""
+    if request.versus is None:
+        return
+    pair = {request.label, request.versus}
+    n = sum(label_text(said) not in pair for said in features.predictions)
+    if n:
+        warnings.warn(
+            f"The model calls {n} of {len(features.rows)} rows neither {request.label} nor "
+            f"{request.versus}; their reasons say why one of the two rather than the other.",
+            stacklevel=3,
+        )
+
+
+def _classes(model: Any, request: Request) -> tuple[Any, Any]:
+    """Return the classes to be told apart, as the model has them; None where it has only two."""
+    known = list(getattr(model, "classes_", []))
+    if request.label is None and request.versus is not None:
+        raise InvalidInputError(f"--versus {request.versus} needs a --class to compare with it.")
+    if len(known) > 2 and (request.label is None) != (request.versus is None):
+        pair = f"--class {label_text(known[1])} --versus {label_text(known[0])}"
+        raise InvalidInputError(
+            f"{request.model} tells {len(known)} classes apart: {_listing(known)}. Ask for all of "
+            f"them, without --class, or for one against another: {pair}."
+        )
+    if request.label is not None and request.label == request.versus:
+        raise InvalidInputError(
+            f"--class and --versus must be two classes, got {request.label} twice."
+        )
+    return _class(known, request.label, "--class"), _class(known, request.versus, "--versus")
+
+
+def _class(known: list[Any], text: str | None, option: str) -> Any:
+    if text is None or not known:
+        return text
+    for label in known:
+        if label_text(label) == text:
+            return label
+    raise InvalidInputError(f"{option} {text}: the model's classes are {_listing(known)}.")
+
+
+def _listing(labels: list[Any]) -> str:
+    return listing([label_text(label) for label in labels]).replace("'", "")
+
+
+def label_text(label: Any) -> str:
+    """Return a class as one types it; a whole number is one also where others are missing."""
+    return f"{label:g}" if isinstance(label, float) and label.is_integer() else str(label)

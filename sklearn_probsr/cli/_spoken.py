@@ -1,0 +1,151 @@
+"""Spoken: the reason of a row as a terminal shows it, or as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sklearn_probsr.cli._case import Case, label_text
+from sklearn_probsr.cli._files import one_line
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain._explanation import ReasonExplanation
+
+__all__ = ["explain", "to_json", "to_text"]
+
+# So many features are shown beside those of the reason.
+_SHOWN = 10
+
+
+def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
+    """Return what there is to say about some rows, in values that JSON has."""
+    n = len(case.features.rows)
+    for row in rows:
+        if not 0 <= row < n:
+            raise InvalidInputError(
+                f"--row {row}: {case.request.data} has {n} row{'s' if n > 1 else ''}"
+                f"{f', 0 to {n - 1}' if n > 1 else ', which is 0'}."
+            )
+    explainer = case.explainer()
+    found = explainer(case.features.rows.iloc[list(rows)])
+    model = explainer.linear_model
+    shap_values, base = explainer.attributions(found.reasons.rows), explainer.expected_value
+    if len(model.classes) > 2:  # those of each row's own class
+        own = model.winners(found.reasons.rows)
+        shap_values = shap_values[np.arange(len(rows)), :, own]
+        base = base.tolist()
+    request = case.request
+    return {
+        "model": str(request.model),
+        "data": str(request.data),
+        "background": str(request.background or request.data),
+        "distribution": str(explainer.distribution),
+        "delta": request.delta,
+        "classes": [_plain(label) for label in model.classes],
+        "base_value": base,
+        "rows": [
+            {
+                "row": row,
+                **({} if case.truth is None else {"truth": _plain(case.truth.iat[row])}),
+                **_reason(found, shap_values, i),
+            }
+            for i, row in enumerate(rows)
+        ],
+    }
+
+
+def _reason(found: ReasonExplanation, shap_values: Any, i: int) -> dict[str, Any]:
+    reason = found.reasons[i]
+    shown = found.data[i] if found.display_data is None else found.display_data[i]
+    inside = set(reason.features)
+    return {
+        "prediction": _plain(reason.prediction),
+        "sentence": found.describe(i),
+        "reason": list(reason.feature_names),
+        "guarantee": {
+            "lower": reason.guarantee.lower,
+            "upper": reason.guarantee.upper,
+            "text": str(reason.guarantee),
+        },
+        "minimality": reason.minimality,
+        "epsilon": reason.epsilon,
+        "features": [
+            {
+                "feature": found.feature_names[j],
+                "value": _plain(shown[j]),
+                "shap_value": _plain(shap_values[i, j]),
+                "in_reason": j in inside,
+            }
+            for j in np.argsort(-np.abs(shap_values[i]), kind="stable").tolist()
+        ],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON has; what is no number is null."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def to_json(told: dict[str, Any]) -> str:
+    """Return it as JSON."""
+    return json.dumps(told, indent=2, ensure_ascii=False)
+
+
+def to_text(told: dict[str, Any]) -> str:
+    """Return it as a person reads it."""
+    return "\n\n".join(_row(told, row) for row in told["rows"])
+
+
+def _row(told: dict[str, Any], row: dict[str, Any]) -> str:
+    said, truth, classes = row["prediction"], "", told["classes"]
+    rather, towards, base = "", said, told["base_value"]
+    if len(classes) == 2:
+        rather = f" rather than {classes[said == classes[0]]}"
+        towards = classes[1]
+    else:
+        base = base[classes.index(said)]
+    if row.get("truth") is not None:
+        known = label_text(row["truth"])
+        truth = f", {'and' if known == label_text(said) else 'but'} it is {known}"
+    lines = [
+        f"Row {row['row']} of {told['data']}: called {said}{rather}{truth}.",
+        row["sentence"],
+        f"Guarantee: {row['guarantee']['text']}. Minimality: {row['minimality']}.",
+        "",
+        *_table(row["features"]),
+        f"  SHAP values above 0 are towards {towards}, from {base:.4g} on average.",
+    ]
+    return "\n".join(lines)
+
+
+def _table(features: list[dict[str, Any]]) -> list[str]:
+    shown = [f for k, f in enumerate(features) if k < _SHOWN or f["in_reason"]]
+    cells = [("feature", "value", "SHAP value", "")]
+    cells += [
+        (
+            one_line(str(f["feature"])),
+            _shown(f["value"]),
+            "" if f["shap_value"] is None else f"{f['shap_value']:+.4g}",
+            "in the reason" if f["in_reason"] else "",
+        )
+        for f in shown
+    ]
+    wide = [max(len(row[k]) for row in cells) for k in range(3)]
+    lines = [
+        f"  {a:<{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}  {d}".rstrip() for a, b, c, d in cells
+    ]
+    left = len(features) - len(shown)
+    return lines + ([f"  and {left} more, with smaller SHAP values"] if left else [])
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "missing"
+    text = f"{value:g}" if isinstance(value, float) else one_line(str(value))
+    return text if len(text) <= 24 else f"{text[:21]}..."

@@ -1,0 +1,170 @@
+"""Trusted: models from files, and which types such a file may hold unasked."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sklearn_probsr.cli._files import check_input, one_line
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["ALLOWED", "load_model"]
+
+# skops itself trusts scikit-learn's estimators, NumPy's ufuncs and scalar types, and containers.
+# These are the other parts of scikit-learn's and NumPy's own that the models which can be explained
+# are made of. Each is named in full. A file decides what such a type holds, and may call it with
+# arguments of its choice, so none is here that opens a file, imports by name, runs text, or trusts
+# indices: no function of NumPy (`numpy.load` is one), no tree, no spline.
+_ALLOWED = {
+    "numpy": (
+        "dtype", "floating", "generic", "inexact", "integer", "number", "signedinteger",
+        "unsignedinteger",
+    ),
+    "sklearn.calibration": (
+        "_CalibratedClassifier", "_SigmoidCalibration", "_TemperatureScaling",
+    ),
+    "sklearn.compose._column_transformer": ("_RemainderColsList", "make_column_selector"),
+    "sklearn.feature_selection._mutual_info": ("mutual_info_classif",),
+    "sklearn.feature_selection._univariate_selection": ("chi2", "f_classif"),
+    "sklearn.metrics._classification": (
+        "accuracy_score", "balanced_accuracy_score", "brier_score_loss", "f1_score",
+        "jaccard_score", "log_loss", "matthews_corrcoef", "precision_score", "recall_score",
+    ),
+    "sklearn.metrics._ranking": ("average_precision_score", "roc_auc_score"),
+    "sklearn.metrics._scorer": (
+        "_CurveScorer", "_MultimetricScorer", "_PassthroughScorer", "_Scorer",
+    ),
+    "sklearn.model_selection._search_successive_halving": (
+        "HalvingGridSearchCV", "HalvingRandomSearchCV",
+    ),
+    "sklearn.model_selection._split": (
+        "GroupKFold", "KFold", "LeaveOneOut", "RepeatedKFold", "RepeatedStratifiedKFold",
+        "ShuffleSplit", "StratifiedGroupKFold", "StratifiedKFold", "StratifiedShuffleSplit",
+        "TimeSeriesSplit",
+    ),
+    "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
+}  # fmt: skip
+ALLOWED = frozenset(f"{module}.{name}" for module, names in _ALLOWED.items() for name in names)
+
+# How a pickle begins from protocol 2 on, and how joblib's compressed ones do.
+_PICKLES = (
+    *(bytes([0x80, protocol]) for protocol in range(2, 6)),
+    *(bytes([0x78, level]) for level in (0x01, 0x5E, 0x9C, 0xDA)),  # zlib
+    b"\x1f\x8b",  # gzip
+    b"BZh",
+    b"\xfd7zXZ",
+    b"\x5d\x00\x00",  # lzma
+    b'\x04"M\x18',  # lz4
+    b"ZF0x",  # joblib of long ago
+)
+_PICKLE_ENDINGS = {".joblib", ".pickle", ".pkl"}
+
+
+def load_model(path: Path, trust: Iterable[str] = (), trust_pickle: bool = False) -> Any:
+    """Return the model in a file.
+
+    Parameters
+    ----------
+    path : Path
+        What `skops.io.dump` wrote; or a pickle, if those are trusted.
+    trust : iterable of str, default=()
+        Types that it may hold beyond those of scikit-learn and NumPy.
+    trust_pickle : bool, default=False
+        Whether to run the code in a pickle.
+
+    Warns
+    -----
+    UserWarning
+        If another release of scikit-learn wrote it.
+    """
+    check_input(path)
+    with path.open("rb") as file:
+        start = file.read(8)
+    if not start:
+        raise InvalidInputError(f"{path} is empty.")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if zipfile.is_zipfile(path):
+            model = _from_skops(path, trust)
+        elif trust_pickle or _is_pickle(path, start):
+            model = _from_pickle(path, trust_pickle)
+        else:
+            raise InvalidInputError(
+                f"{path} is not a model: neither a skops file nor a pickle. "
+                "Save one with skops.io.dump(model, 'model.skops')."
+            )
+    _tell(path, caught)
+    return model
+
+
+def _is_pickle(path: Path, start: bytes) -> bool:
+    """Whether a file seems to be a pickle; those of protocol 0 are known by their name alone."""
+    return start.startswith(_PICKLES) or path.suffix.lower() in _PICKLE_ENDINGS
+
+
+def _from_skops(path: Path, trust: Iterable[str]) -> Any:
+    with zipfile.ZipFile(path) as archive:
+        if "schema.json" not in archive.namelist():
+            raise InvalidInputError(
+                f"{path} is a zip archive, but not a model that skops.io.dump wrote."
+            )
+    import skops.io
+
+    allowed = {*ALLOWED, *trust}
+    try:
+        unknown = [t for t in skops.io.get_untrusted_types(file=path) if t not in allowed]
+    except Exception as error:  # a file made by somebody else may break in any way
+        raise _unreadable(path, error) from error
+    if unknown:
+        flags = " ".join(f"--trust {shlex.quote(name)}" for name in unknown)
+        raise InvalidInputError(
+            f"{path} holds what is not loaded unasked, because it may run code: "
+            f"{', '.join(unknown)}. If you trust all of it, add {flags}."
+        )
+    try:
+        return skops.io.load(path, trusted=sorted(allowed))
+    except Exception as error:
+        raise _unreadable(path, error) from error
+
+
+def _from_pickle(path: Path, trusted: bool) -> Any:
+    if not trusted:
+        raise InvalidInputError(
+            f"{path} looks like a pickle or joblib file, and loading one can run any code that is "
+            "in it. If you made it yourself, add --trust-pickle; better, save the model with "
+            "skops.io.dump(model, 'model.skops')."
+        )
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except Exception as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> InvalidInputError:
+    reason = one_line(f"{type(error).__name__}: {error}").rstrip(".")
+    return InvalidInputError(f"{path} cannot be loaded as a model: {reason}.")
+
+
+def _tell(path: Path, caught: Iterable[warnings.WarningMessage]) -> None:
+    """Say once that releases differ, which scikit-learn says of every step; repeat the rest."""
+    from sklearn import __version__
+    from sklearn.exceptions import InconsistentVersionWarning
+
+    wrote = set()
+    for warning in caught:
+        if isinstance(warning.message, InconsistentVersionWarning):
+            wrote.add(warning.message.original_sklearn_version)
+        else:
+            warnings.warn(warning.message, stacklevel=3)
+    for version in sorted(wrote):
+        warnings.warn(
+            f"{path} was written with scikit-learn {version}, and this is {__version__}: it may "
+            "decide otherwise here. Fit it again if in doubt.",
+            stacklevel=3,
+        )

@@ -1,0 +1,290 @@
+"""Distributions: who may replace an unknown feature."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sklearn_probsr.distributions._data import Data, binary_rows, check_shape, rows_of
+from sklearn_probsr.distributions._matching import Matching
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._base import Columns
+from sklearn_probsr.model._checks import as_array
+from sklearn_probsr.model._exact import decimal_fraction
+
+__all__ = [
+    "Background",
+    "Distribution",
+    "Marginals",
+    "Matching",
+    "Product",
+    "Uniform",
+    "check_distribution",
+    "column_means",
+    "rows_for",
+]
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Every unknown feature takes each of its states with the same chance, independently.
+
+    A binary feature is a fair coin; of one-hot columns every category is as likely as the others,
+    the dropped one too. A real-valued feature has no uniform distribution.
+
+    Examples
+    --------
+    >>> str(Uniform())
+    'uniform completions'
+    """
+
+    def __str__(self) -> str:
+        return "uniform completions"
+
+
+class Background(Data):
+    """The unknown features are replaced together, by those of a row of a data set.
+
+    This is what SHAP calls interventional: the facts of the instance stay, all else comes from
+    one background row. The guarantee is the share of the rows that keep the class, an exact
+    count, and correlations between the unknown features are those of the data.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows in the columns of the model: zeros and ones, or what the model's units can be.
+    weights : array-like of shape (n,) or None, default=None
+        How much each row counts; they mean the decimals that they print as. None: all the same.
+
+    Examples
+    --------
+    >>> background = Background([[0, 0], [0, 1], [1, 1]])
+    >>> str(background)
+    'replacement by 3 background rows'
+    """
+
+    def __str__(self) -> str:
+        return f"replacement by {self._text}"
+
+
+class Marginals(Data):
+    """Every unknown unit is distributed as in a data set, independently of the others.
+
+    A unit keeps its columns together (one-hot columns never contradict each other), real-valued
+    ones take the values that were seen; correlations between units are assumed away. With binary
+    features it is what `Product.fit` gives.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows in the columns of the model.
+    weights : array-like of shape (n,) or None, default=None
+        How much each row counts; they mean the decimals that they print as. None: all the same.
+
+    Examples
+    --------
+    >>> str(Marginals.fit([[0.5, 0], [1.5, 1]]))
+    'independent completions with the marginals of 2 background rows'
+    """
+
+    @classmethod
+    def fit(cls, X: ArrayLike, weights: ArrayLike | None = None) -> Marginals:
+        """Take the marginals of a data set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows in the columns of the model.
+        weights : array-like of shape (n,) or None, default=None
+            How much each row counts.
+
+        Returns
+        -------
+        Marginals
+        """
+        return cls(X, weights)
+
+    def __str__(self) -> str:
+        return f"independent completions with the marginals of {self._text}"
+
+
+@dataclass(frozen=True)
+class Product:
+    """Every unknown feature is 1 with a probability of its own, independently of the others.
+
+    For 0/1 columns, in the order of the model's columns.
+
+    Parameters
+    ----------
+    p : array-like of shape (d,)
+        The probability that each feature is 1, in [0, 1]. They mean the decimals that they
+        print as.
+
+    Examples
+    --------
+    >>> str(Product([0.1, 0.5]))
+    'independent completions with 2 given marginals'
+    """
+
+    p: tuple[Fraction, ...]
+
+    def __init__(self, p: ArrayLike | tuple[Fraction, ...]) -> None:
+        values = np.asarray(p, dtype=object)
+        if np.ndim(values) != 1 or len(values) == 0:
+            raise InvalidInputError(
+                "p must be a vector with one probability per feature, got shape "
+                f"{np.shape(values)}."
+            )
+        object.__setattr__(self, "p", tuple(_probability(v, i) for i, v in enumerate(values)))
+
+    @classmethod
+    def fit(cls, X: ArrayLike) -> Product:
+        """Take the share of ones in each column of a data set, as SHAP's values do.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows of zeros and ones.
+
+        Returns
+        -------
+        Product
+            With the exact fractions. Columns that are constant in X are named in a warning:
+            leaving them unknown never changes them.
+        """
+        names = getattr(X, "columns", None)
+        array = as_array(X, "A background")
+        check_shape(array)
+        rows = binary_rows(rows_of(array, names), names)
+        ones = np.count_nonzero(rows, axis=0).tolist()
+        constant = [i for i, count in enumerate(ones) if count in {0, len(rows)}]
+        if constant:
+            shown = [str(i if names is None else names[i]) for i in constant[:8]]
+            more = "" if len(constant) <= 8 else f" and {len(constant) - 8} more"
+            warnings.warn(
+                f"constant in X: {', '.join(shown)}{more}. Unknown, these features keep that "
+                "value for certain. Use more data, or give their probabilities by hand.",
+                stacklevel=2,
+            )
+        return cls(tuple(Fraction(count, len(rows)) for count in ones))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.p)
+
+    @cached_property
+    def denominator(self) -> int:
+        """A common denominator of the probabilities."""
+        return math.lcm(*(p.denominator for p in self.p))
+
+    @cached_property
+    def numerators(self) -> list[int]:
+        """The probabilities times the denominator."""
+        return [int(p * self.denominator) for p in self.p]
+
+    def __str__(self) -> str:
+        return f"independent completions with {len(self.p)} given marginals"
+
+    def __repr__(self) -> str:
+        return f"Product(<{len(self.p)} probabilities>)"
+
+
+Distribution = Uniform | Product | Marginals | Background | Matching
+
+
+def _probability(value: Any, i: int) -> Fraction:
+    try:
+        number = decimal_fraction(value)
+    except (TypeError, ValueError, OverflowError):
+        number = Fraction(-1)
+    if not 0 <= number <= 1:
+        raise InvalidInputError(f"p must lie in [0, 1], got {value!r} for feature {i}.")
+    return number
+
+
+def check_distribution(distribution: Any, model: Columns) -> Distribution:
+    """Return the distribution that an argument means for a model; None means uniform."""
+    if distribution is None:
+        distribution = Uniform()
+    if isinstance(distribution, Uniform):
+        real = [unit.name for unit in model.units or () if unit.states is None]
+        if real:
+            raise InvalidInputError(
+                f"Uniform needs features with finitely many states, and {real[0]!r} is "
+                "real-valued. Pass a background: Background(X), or Marginals.fit(X)."
+            )
+        return distribution
+    if isinstance(distribution, Product):
+        _check_product(distribution, model)
+        return distribution
+    if isinstance(distribution, Background | Marginals | Matching):
+        found, expected = distribution.shape[1], model.n_features
+        if found != expected:
+            raise InvalidInputError(
+                f"The background must have the model's columns, {expected}, got {found}."
+            )
+        model.check_columns(distribution.columns, "The background")
+        rows_for(model, distribution)
+        if isinstance(distribution, Matching):
+            _check_states(model)
+        return distribution
+    raise InvalidInputError(
+        "distribution must be None, Uniform(), Product(p), Marginals.fit(X), Background(X) or "
+        f"Matching(X), got {distribution!r} of type {type(distribution).__name__}."
+    )
+
+
+def _check_product(product: Product, model: Columns) -> None:
+    other = [unit.name for unit in model.units or () if not unit.is_binary]
+    if other:
+        raise InvalidInputError(
+            f"Product is for binary features, and {other[0]!r} has other values, which depend on "
+            "each other. Use Marginals.fit(X)."
+        )
+    if len(product.p) != model.n_units:
+        raise InvalidInputError(
+            f"Product must hold one probability per feature, {model.n_units}, got {len(product.p)}."
+        )
+
+
+def _check_states(model: Columns) -> None:
+    real = [unit.name for unit in model.units or () if unit.states is None]
+    if real:
+        raise InvalidInputError(
+            f"Matching compares facts for equality, and {real[0]!r} is real-valued. Bin it first, "
+            "for instance by a KBinsDiscretizer in the pipeline, or declare its values as states "
+            "of a Unit."
+        )
+
+
+def rows_for(model: Columns, data: Background | Marginals | Matching) -> NDArray[Any]:
+    """Return the rows of a background in the form of a model's own rows."""
+    if model.units is None:
+        return binary_rows(data.rows, model.feature_names)
+    return model.cached(
+        ("background", data), lambda: model.check_values(data.rows, "The background")
+    )
+
+
+def column_means(model: Columns, distribution: Distribution) -> NDArray[np.float64]:
+    """Return what the columns of the model are on average when they are unknown."""
+    if isinstance(distribution, Background | Marginals | Matching):
+        rows = rows_for(model, distribution).astype(np.float64)
+        means: NDArray[np.float64] = np.average(rows, axis=0, weights=distribution.weights)
+        return means
+    if isinstance(distribution, Product):
+        return np.array([float(p) for p in distribution.p])
+    means = np.full(model.n_features, 0.5)
+    for unit in model.units or ():
+        means[list(unit.columns)] = np.mean(unit.states or [[np.nan]], axis=0)
+    return means

@@ -1,0 +1,142 @@
+"""Data: rows of a background, and how much each counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._checks import as_array, finite_floats, zeros_and_ones
+from sklearn_probsr.model._exact import decimal_fraction
+
+__all__ = ["Data", "binary_rows", "check_shape", "rows_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows of a data set, and how much each counts.
+
+    A frame may hold what a pipeline still has to encode, so its values are looked at when a model
+    first asks for them; those of an array are at once.
+    """
+
+    source: Any
+    weights: NDArray[np.int64]
+    columns: tuple[Any, ...] | None
+    shape: tuple[int, int]
+
+    def __init__(self, X: ArrayLike, weights: ArrayLike | None = None) -> None:
+        names = getattr(X, "columns", None)
+        shape = check_shape(X if hasattr(X, "toarray") else as_array(X, "A background"))
+        put = object.__setattr__
+        kept = X.copy() if hasattr(X, "copy") else X  # a frame may be changed later
+        put(self, "source", kept if names is not None else as_array(X, "A background"))
+        put(self, "weights", _weights(weights, shape[0]))
+        put(self, "columns", None if names is None else tuple(names))
+        put(self, "shape", shape)
+        if names is None:
+            put(self, "source", self.rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.source, self.weights)
+
+    @cached_property
+    def rows(self) -> NDArray[Any]:
+        """The rows: booleans where all is 0 or 1, else floats."""
+        return rows_of(as_array(self.source, "A background"), self.columns)
+
+    @property
+    def total(self) -> int:
+        """The weight of all rows together."""
+        return int(self.weights.sum())
+
+    @property
+    def _text(self) -> str:
+        n = self.shape[0]
+        kind = "" if (self.weights == self.weights[0]).all() else "weighted "
+        return f"{n} {kind}background row{'s' if n > 1 else ''}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(<{self.shape[0]} rows, {self.shape[1]} columns>)"
+
+
+def check_shape(array: Any) -> tuple[int, int]:
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"A background must have two dimensions, (rows, features), got an array of shape "
+            f"{array.shape}."
+        )
+    if 0 in array.shape:
+        what = "row" if array.shape[0] == 0 else "column"
+        raise InvalidInputError(f"A background must have at least one {what}, got none.")
+    n, d = array.shape
+    return n, d
+
+
+def rows_of(array: NDArray[Any], names: Any) -> NDArray[Any]:
+    """Return booleans where all is 0 or 1, else floats."""
+    rows: NDArray[Any]
+    rows, valid = zeros_and_ones(array)
+    if not valid.all():
+        columns = range(array.shape[1]) if names is None else names
+        rows = finite_floats(array, [str(name) for name in columns], "A background")
+    rows.flags.writeable = False
+    return rows
+
+
+def binary_rows(rows: NDArray[Any], names: Any) -> NDArray[np.bool_]:
+    if rows.dtype == np.bool_:
+        return rows
+    row, column = np.argwhere((rows != 0) & (rows != 1))[0]
+    name = column if names is None else repr(names[column])
+    raise InvalidInputError(
+        f"A background must be 0 or 1 in every column, got {rows[row, column]:g} in row {row}, "
+        f"column {name}. Binarize it as the instances are, or declare units."
+    )
+
+
+def _weights(weights: ArrayLike | None, n: int) -> NDArray[np.int64]:
+    """Return whole numbers in the proportion of the weights."""
+    if weights is None:
+        whole = np.ones(n, dtype=np.int64)
+    else:
+        given = np.asarray(weights)
+        if given.shape != (n,):
+            raise InvalidInputError(
+                f"weights must hold one number per background row, {n}, got shape {given.shape}."
+            )
+        whole = np.array(_whole(_fractions(given)), dtype=np.int64)
+    whole.flags.writeable = False
+    return whole
+
+
+def _fractions(given: NDArray[Any]) -> list[Fraction]:
+    try:
+        numbers = [decimal_fraction(w) for w in given]
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError("weights must be finite numbers.") from None
+    for i, number in enumerate(numbers):
+        if number < 0:
+            raise InvalidInputError(f"weights must not be negative, got {given[i]} in row {i}.")
+    if not any(numbers):
+        raise InvalidInputError("weights must not all be zero.")
+    return numbers
+
+
+def _whole(numbers: list[Fraction]) -> list[int]:
+    denominator = math.lcm(*(number.denominator for number in numbers))
+    whole = [int(number * denominator) for number in numbers]
+    divisor = math.gcd(*whole)
+    whole = [w // divisor for w in whole]
+    if sum(whole) >= 2**62:
+        raise InvalidInputError(
+            "weights have too many digits to be counted exactly together. "
+            "Round them, for instance with numpy.round(weights, 9)."
+        )
+    return whole

@@ -1,0 +1,62 @@
+"""Enclose what a question about coins asks: engines in order of cost, until it is decided."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+
+from sklearn_probsr.engines._cascade import Engine, cascade
+from sklearn_probsr.engines.coins._closed_form import closed_form
+from sklearn_probsr.engines.coins._deficits import SubsetSum
+from sklearn_probsr.engines.coins._enumeration import (
+    enumeration,
+    enumeration_cost,
+    enumeration_exact,
+    enumeration_exact_cost,
+)
+from sklearn_probsr.engines.coins._fourier import fourier, fourier_cost
+from sklearn_probsr.engines.coins._lattice import (
+    lattice,
+    lattice_cost,
+    lattice_exact,
+    lattice_exact_cost,
+)
+from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._exact import float_above, float_below
+
+__all__ = ["enclose"]
+
+# The efforts of the Fourier engine: it gives up at each degree to let a cheaper engine try.
+_DEGREES = (2**14, 2**17, 2**20)
+
+
+def enclose(question: SubsetSum, delta: Fraction | None, tol: float) -> Enclosure:
+    """Enclose the probability of a question, cheapest engine first.
+
+    Parameters
+    ----------
+    question : SubsetSum
+    delta : Fraction or None
+        The level that the enclosure should leave to one side. None: only ``tol`` counts.
+    tol : float
+        Where the level stays inside or there is none: the width that is narrow enough.
+    """
+    # Nothing is below 0 or above 1: with these for a level, only the width ends the search.
+    low, high = (0.0, 2.0) if delta is None else (float_below(delta), float_above(delta))
+    width = tol if delta is None else 0.0
+    return cascade(closed_form(question), _engines(question, low, high, width), delta, tol)
+
+
+def _engines(question: SubsetSum, low: float, high: float, width: float) -> list[Engine]:
+    exact = [
+        (enumeration_cost(question), enumeration),
+        (lattice_cost(question), lattice),
+        (enumeration_exact_cost(question), enumeration_exact),
+        (lattice_exact_cost(question), lattice_exact),
+    ]
+    listed: list[Engine] = [(cost, partial(engine, question)) for cost, engine in exact]
+    listed += [
+        (fourier_cost(question, degree), partial(fourier, question, low, high, width, degree))
+        for degree in _DEGREES
+    ]
+    return listed

@@ -1,0 +1,1 @@
+"""Counts over rows of data: how many keep the class when some facts are known."""

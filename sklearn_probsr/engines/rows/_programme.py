@@ -1,0 +1,101 @@
+"""The smallest set over background rows as an integer programme, solved by HiGHS.
+
+A binary ``y_j`` says that member j is fixed, and ``z_r`` that row r is kept:
+
+    minimise sum_j y_j  subject to  sum_j gain_jr y_j >= -margin_r - M_r (1 - z_r),
+                                    sum_r weight_r z_r >= needed.
+
+Against several rivals a row has one such inequality for each. The solver works in floats, so it is
+given a slightly larger set of solutions: every inequality is relaxed by ten times what it lets pass
+at most. A set that reaches the level satisfies them all with that much to spare. What the solver
+finds is counted again, in integers; what is trusted is that it does not cut off a point with so
+much to spare.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines.rows._counts import Rows
+
+__all__ = ["solve"]
+
+# In units of an inequality's largest coefficient; HiGHS lets pass 1e-6.
+_SPARE = 1e-5
+_ROUNDING = 1e-5
+# Programmes with more coefficients are not tried.
+_MOST_ENTRIES = 2_000_000
+_OPTIMAL, _LIMIT, _INFEASIBLE = 0, 1, 2
+
+
+def solve(
+    rows: Rows, needed: int, floor: int, below: int, seconds: float
+) -> tuple[NDArray[np.bool_] | None, int]:
+    """Look for fewer than ``below`` members that bring rows of a needed weight to the floor.
+
+    Returns
+    -------
+    chosen : ndarray of bool or None
+        What was found; it reaches the level up to the solver's tolerance.
+    bound : int
+        No set has fewer members, by the solver's word.
+    """
+    from scipy import sparse
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    h, _ = rows.gains.shape
+    least = rows.margins + np.minimum(rows.gains, 0).sum(axis=0)
+    best = np.sort(np.maximum(rows.gains, 0), axis=0)[max(h - below + 1, 0) :].sum(axis=0)
+    rivals = len(rows.margins) // max(len(rows.weights), 1)
+    sure = (least >= floor).reshape(-1, rivals).all(axis=1)
+    possible = (rows.margins + best >= floor).reshape(-1, rivals).all(axis=1)
+    asked = np.flatnonzero(~sure & possible)
+    left = needed - int(rows.weights[sure].sum())
+    if left <= 0:
+        return np.zeros(h, dtype=np.bool_), 0
+    if int(rows.weights[asked].sum()) < left:
+        return None, below
+    if len(asked) * rivals * (h + 1) > _MOST_ENTRIES:
+        return None, 0
+    n = len(asked)
+    places = (asked[:, None] * rivals + np.arange(rivals)).ravel()
+    of_row = np.repeat(np.arange(n), rivals)
+    doubtful = least[places] < floor  # the others hold whatever is fixed
+    places, of_row = places[doubtful], of_row[doubtful]
+    gains = rows.gains[:, places].T.astype(np.float64)
+    reach = floor - least[places].astype(np.float64)  # M: positive
+    scale = np.maximum(np.abs(gains).max(axis=1), reach)
+    weights = rows.weights[asked].astype(np.float64)
+    heaviest = float(weights.max())
+    m = len(places)
+    slack = sparse.csr_array((-reach / scale, (np.arange(m), of_row)), shape=(m, n))
+    matrix = sparse.vstack(
+        [
+            sparse.hstack([sparse.csr_array(gains / scale[:, None]), slack]),
+            np.concatenate([np.zeros(h), weights / heaviest])[None, :],
+            np.concatenate([np.ones(h), np.zeros(n)])[None, :],
+        ],
+        format="csr",
+    )  # fmt: skip
+    # What is short of the floor with nothing fixed, less what M makes up for while z = 0.
+    short = (floor - rows.margins[places]).astype(np.float64) - reach
+    lower = np.concatenate([short / scale - _SPARE, [(left - 0.5) / heaviest - _SPARE], [-np.inf]])
+    upper = np.concatenate([np.full(m + 1, np.inf), [below - 0.5]])
+    result = milp(
+        np.concatenate([np.ones(h), np.zeros(n)]),
+        integrality=np.ones(h + n),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(matrix, lower, upper),
+        options={"time_limit": seconds, "mip_rel_gap": 0.0},
+    )
+    if result.status == _INFEASIBLE:
+        return None, below
+    if result.status not in {_OPTIMAL, _LIMIT}:
+        return None, 0
+    bound = result.mip_dual_bound
+    proved = 0 if bound is None or not math.isfinite(bound) else math.ceil(bound - _ROUNDING)
+    chosen = None if result.x is None else result.x[:h] > 0.5
+    return chosen, min(max(proved, 0), below)

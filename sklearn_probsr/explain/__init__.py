@@ -1,0 +1,1 @@
+"""Explaining estimators: beside shap.Explainer, in a Pipeline, and in model selection."""

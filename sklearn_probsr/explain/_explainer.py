@@ -1,0 +1,336 @@
+"""SufficientReasonExplainer: beside `shap.Explainer`, with the same two calls."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import shap
+from numpy.typing import NDArray
+from shap._serializable import Deserializer, Serializable, Serializer
+
+from sklearn_probsr.distributions._completions import Distribution, check_distribution, column_means
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain._batches import Question, check_seed
+from sklearn_probsr.explain._explanation import ReasonExplanation
+from sklearn_probsr.explain._masker import background_data, distribution_of
+from sklearn_probsr.explain._subject import subject_of
+from sklearn_probsr.model._argmax import ArgmaxModel
+
+__all__ = ["SufficientReasonExplainer"]
+
+_OPTIONS = (
+    "delta", "epsilon", "gamma", "include", "exclude", "max_size", "prove", "max_evals",
+    "time_limit",
+)  # fmt: skip
+_SETTINGS = (
+    *_OPTIONS, "target", "versus", "method", "n_jobs", "seed", "feature_names", "output_names",
+    "linearize_link",
+)  # fmt: skip
+_BLOCK = "sklearn_probsr.SufficientReasonExplainer"
+
+
+class SufficientReasonExplainer(shap.Explainer):
+    """Explain a linear classifier by the few features that settle each decision.
+
+    Parameters
+    ----------
+    model : fitted classifier or Pipeline, pair (coef, intercept), or LinearModel
+        See `adapt` for what is supported.
+    masker : None, "uniform", data, shap masker or distribution, default=None
+        What may replace an unknown feature. Data (of the columns that the model takes; all rows of
+        it are used) means `Background`: the unknown features are replaced together by those of a
+        row, as SHAP does. None is uniform. ``Marginals.fit(data)`` and ``Product.fit(data)`` are
+        the explicit alternatives; ``Matching(data)`` replaces nothing and counts the rows that
+        share the facts.
+    link : callable or None, default=None
+        None or `shap.links.identity`: values are in units of the decision function.
+    delta : float, default=0.95
+        The probability to guarantee.
+    target : label or None, default=None
+        The class to be explained as the positive one; see `adapt`.
+    versus : label or None, default=None
+        The class to compare it with, of an estimator that tells several apart.
+    method : {"certified", "monte-carlo", "paper"}, default="certified"
+        See `sufficient_reasons`.
+    epsilon, gamma : float or None, default=None
+        The slack in delta, and the probability that a sampling method fails.
+    include, exclude : iterable of int or str, default=()
+        Features that every reason must have, and must not have.
+    max_size : int or None, default=None
+        The most features that a reason may have.
+    prove : {"auto", True, False}, default="auto"
+        How hard to try to prove that no smaller set will do; see `sufficient_reasons`.
+    max_evals : int or None, default=None
+        The most sets of one size that a proof may look at in a row.
+    time_limit : float, default=10.0
+        The most seconds that an integer programme may take in a row.
+    n_jobs : int or None, default=None
+        How many jobs of joblib share the rows; the result is the same for any number.
+    seed : int or None, default=None
+        Of a sampling method.
+    feature_names : sequence of str or None, default=None
+        The names of the model's columns, if it was fitted without.
+    output_names : str or None, default=None
+        What the decision function is called in plots; made up from the classes when None.
+    linearize_link : bool, default=True
+        Accepted as in shap, of no effect: the link is the identity.
+
+    Attributes
+    ----------
+    linear_model : LinearModel
+        The model that is explained.
+    distribution : object
+        What the guarantees speak of.
+    expected_value : float or ndarray of shape (classes,)
+        The expected decision function, the base value of every row; of several classes, the
+        expected score of each.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+    >>> explainer = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X, delta=0.9)
+    >>> reasons = explainer(X)
+    >>> reasons.reason_size
+    array([1, 1, 1, 1])
+    >>> print(reasons.describe(3))
+    Class 1 is kept with probability at least 1 over replacement by 4 background rows, \
+given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        masker: Any = None,
+        link: Any = None,
+        delta: float = 0.95,
+        target: Any = None,
+        versus: Any = None,
+        method: str = "certified",
+        epsilon: float | None = None,
+        gamma: float | None = None,
+        include: Iterable[int | str] = (),
+        exclude: Iterable[int | str] = (),
+        max_size: int | None = None,
+        prove: str | bool = "auto",
+        max_evals: int | None = None,
+        time_limit: float = 10.0,
+        n_jobs: int | None = None,
+        seed: int | None = None,
+        feature_names: Sequence[str] | None = None,
+        output_names: str | None = None,
+        linearize_link: bool = True,
+    ) -> None:
+        if link not in {None, shap.links.identity}:
+            raise InvalidInputError(
+                "link must be shap.links.identity: the values are in units of the decision "
+                f"function, got {link!r}."
+            )
+        self.model = model
+        self.masker = masker
+        self.link = shap.links.identity
+        self.linearize_link = linearize_link
+        self.delta = delta
+        self.target = target
+        self.versus = versus
+        self.method = method
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.include = _kept(include)
+        self.exclude = _kept(exclude)
+        self.max_size = max_size
+        self.prove = prove
+        self.max_evals = max_evals
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.seed = check_seed(seed)
+        self.feature_names = None if feature_names is None else list(feature_names)
+        self.output_names = output_names
+        subject = subject_of(model, background_data(masker), target, versus, feature_names)
+        self._subject, self.linear_model = subject, subject.model
+        law = distribution_of(masker, lambda X: subject.transform(subject.frame(X)))
+        self.distribution: Distribution = check_distribution(law, self.linear_model)
+        self._means = column_means(self.linear_model, self.distribution)
+        self.expected_value = self._expected()
+        self._question = Question(
+            self.linear_model,
+            self.distribution,
+            method,
+            {name: getattr(self, name) for name in _OPTIONS},
+            self.seed,
+        )
+        self._question.search(subject.nothing)  # checks the options
+
+    @staticmethod
+    def supports_model_with_masker(model: Any, masker: Any) -> bool:
+        """Tell whether a model and a masker can be explained."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                SufficientReasonExplainer(model, masker)
+        except InvalidInputError:
+            return False
+        return True
+
+    def __call__(
+        self,
+        X: Any,
+        *,
+        max_evals: Any = "auto",
+        main_effects: bool = False,
+        error_bounds: bool = False,
+        batch_size: Any = "auto",
+        outputs: Any = None,
+        silent: bool = False,
+    ) -> ReasonExplanation:
+        """Find the sufficient reason of every row.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+        max_evals, main_effects, error_bounds, batch_size, outputs : optional
+            Accepted as in shap, of no effect: nothing is sampled by evaluations. (What a proof
+            may cost is said when the explainer is made.)
+        silent : bool, default=False
+            Whether to hide the progress bar, which shows after some seconds of work.
+
+        Returns
+        -------
+        ReasonExplanation
+        """
+        raw = self._subject.frame(X)
+        rows = self._subject.transform(raw)
+        reasons = self._question.answer(rows, self.n_jobs, silent)
+        return ReasonExplanation(
+            reasons,
+            # Adding 0.0 leaves no negative zeros, which plots print as such.
+            np.where(self._inside(reasons.mask), self.attributions(rows), 0.0) + 0.0,
+            np.repeat(np.asarray(self.expected_value)[None], len(rows), axis=0),
+            self._subject.codes(rows),
+            self._subject.display(raw, rows),
+            self._subject.names,
+            self._output_name,
+        )
+
+    @property
+    def _output_name(self) -> str | list[str]:
+        classes = self.linear_model.classes
+        if len(classes) > 2:
+            given = classes if self.output_names is None else self.output_names
+            return [str(name) for name in given]
+        if self.output_names is not None:
+            return str(self.output_names)
+        return f"decision function of {classes[1]} against {classes[0]}"
+
+    def _expected(self) -> Any:
+        """Return the expected decision function, or the expected score of every class."""
+        model = self.linear_model
+        with np.errstate(over="ignore"):
+            if isinstance(model, ArgmaxModel):
+                return model.weights @ self._means + model.intercepts
+            return float(self._means @ model.weights - model.threshold)
+
+    def _inside(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which features are in a reason, for every output."""
+        return mask[:, :, None] if isinstance(self.linear_model, ArgmaxModel) else mask
+
+    def attributions(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what each feature adds over what it adds on average, in a reason or not.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, columns of the linear model)
+
+        Returns
+        -------
+        ndarray of shape (n, features), or (n, features, classes) for more than two
+            SHAP values of the decision function, or of the score of every class.
+        """
+        model = self.linear_model
+        with np.errstate(over="ignore", invalid="ignore"):
+            above = rows - self._means
+            if isinstance(model, ArgmaxModel):
+                return np.stack([model.sum_by_unit(above * w) for w in model.weights], axis=2)
+            return model.sum_by_unit(above * model.weights)
+
+    def shap_values(self, X: Any, silent: bool = True) -> NDArray[np.float64]:
+        """Return the values alone, zeros outside the reasons.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+        silent : bool, default=True
+            Whether to hide the progress bar.
+
+        Returns
+        -------
+        ndarray of shape (n, features)
+        """
+        values: NDArray[np.float64] = self(X, silent=silent).values
+        return values
+
+    # --- files -------------------------------------------------------------------------------
+
+    def save(self, out_file: Any, model_saver: Any = "auto", masker_saver: Any = "auto") -> None:
+        """Write the explainer to an open binary file, as shap's explainers do.
+
+        Parameters
+        ----------
+        out_file : file
+        model_saver, masker_saver : "auto" or callable, default="auto"
+            How to write the model and the masker; "auto" pickles them.
+        """
+        super(shap.Explainer, self).save(out_file)
+        with Serializer(out_file, _BLOCK, version=0) as s:
+            s.save("model", self.model, model_saver)
+            s.save("masker", self.masker, masker_saver)
+            s.save("settings", {name: getattr(self, name) for name in _SETTINGS})
+
+    @classmethod
+    def load(
+        cls,
+        in_file: Any,
+        model_loader: Any = None,
+        masker_loader: Any = None,
+        instantiate: bool = True,
+    ) -> Any:
+        """Read an explainer from an open binary file.
+
+        Parameters
+        ----------
+        in_file : file
+            One that you trust: it may hold pickles.
+        model_loader, masker_loader : callable or None, default=None
+            How to read what a custom saver wrote.
+        instantiate : bool, default=True
+            Whether to return an explainer, or the arguments to make one.
+        """
+        if instantiate:
+            return cls._instantiated_load(
+                in_file, model_loader=model_loader, masker_loader=masker_loader
+            )
+        with Deserializer(in_file, _BLOCK, min_version=0, max_version=0) as s:
+            return {
+                "model": s.load("model", _asked(model_loader)),
+                "masker": s.load("masker", _asked(masker_loader)),
+                **s.load("settings"),
+            }
+
+
+def _asked(loader: Any) -> Any:
+    """Return a loader that a caller chose; `shap.Explainer.load` brings some that it may not have.
+
+    They read shap's own models and maskers, which are recognised without them.
+    """
+    owner = getattr(loader, "__self__", None)
+    return None if isinstance(owner, type) and issubclass(owner, Serializable) else loader
+
+
+def _kept(features: Any) -> Any:
+    """Return features that can be gone through again; what is no collection is refused later."""
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        return features
+    return tuple(features)

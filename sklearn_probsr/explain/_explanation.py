@@ -1,0 +1,261 @@
+"""ReasonExplanation: sufficient reasons in the form that shap's plots draw."""
+
+from __future__ import annotations
+
+import operator
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain._sliced import SlicedExplanation
+from sklearn_probsr.explain._tables import gains, table, told
+from sklearn_probsr.results._archive import read_reasons, reading, write_reasons
+from sklearn_probsr.results._reason import SufficientReason
+
+__all__ = ["ReasonExplanation"]
+
+
+class ReasonExplanation(SlicedExplanation):
+    """Sufficient reasons as a `shap.Explanation`.
+
+    ``values`` are what each feature of a reason adds to the decision function over what it adds
+    on average, ``c_u(x) - E[C_u]``, and exactly 0 outside the reason: SHAP values of the linear
+    model, of the few features that settle the decision. ``base_values`` are the expected decision
+    function. Made by `SufficientReasonExplainer`; every plot of shap that takes an Explanation
+    takes it.
+
+    Parameters
+    ----------
+    reasons : SufficientReasons
+        The reasons themselves, with the model and the distribution that they speak of.
+    values : ndarray of shape (n, features) or (n, features, classes)
+        Zero outside the reasons; with a third axis for a model of more than two classes.
+    base_values : ndarray of shape (n,) or (n, classes)
+        What the values of a row are added to.
+    data : ndarray of shape (n, features)
+        The features as numbers, codes for categories.
+    display_data : ndarray of shape (n, features) or None
+        The features as a person reads them.
+    feature_names : sequence of str
+    output_names : str or sequence of str
+        What the values add up to; of several classes, the name of each.
+    in_probability : bool, default=False
+        Whether values are gains in probability; see `as_guarantee`.
+
+    Attributes
+    ----------
+    reason_mask : ndarray of bool, shape (n, features)
+        Which features are in each reason.
+    reason_size : ndarray of int, shape (n,)
+    guarantee_lower, guarantee_upper : ndarray of float, shape (n,)
+        Bounds of the probability that the class is kept.
+    minimality : ndarray of str, shape (n,)
+        What was proved; see `SufficientReason`.
+    size_lower : ndarray of int, shape (n,)
+        The size below which no set reaches delta, as far as was proved.
+    prediction : ndarray of shape (n,)
+        The class of each row.
+    delta : float
+        The probability that was asked for.
+    distribution : object
+        What the guarantees speak of.
+
+    Notes
+    -----
+    The fields go along with every kind of indexing, copying and pickling. An aggregate
+    (``mean(0)``, ``abs``, arithmetic) is no longer made of reasons: it is a plain
+    `shap.Explanation`.
+    """
+
+    def _told(self, i: int | None = None) -> SufficientReason:
+        """Return the reason of a row, its facts as a person knows them."""
+        instances = np.atleast_1d(self._at)
+        if i is None and len(instances) > 1:
+            raise InvalidInputError(
+                f"describe needs the number of a row, this explanation has {len(instances)}. "
+                "Write describe(0)."
+            )
+        if not len(instances):
+            raise InvalidInputError("describe needs a row, this explanation has none.")
+        try:
+            at = operator.index(0 if i is None else i)
+            reason = self._reasons[int(instances[at])]
+        except (IndexError, TypeError):
+            raise InvalidInputError(
+                f"describe must name a row of this explanation, 0 to {len(instances) - 1}, got "
+                f"{i!r}."
+            ) from None
+        shown = self._shown(at)
+        return told(reason, self._reasons.model, shown) if shown else reason
+
+    def _shown(self, at: int) -> dict[int, Any]:
+        """Return what a person reads in each feature of a row, where that is not its number."""
+        display = self.display_data
+        if display is None:
+            return {}
+        row = display if self._at.ndim == 0 else display[at]
+        units = np.atleast_1d(self._units).tolist()
+        return dict(zip(units, np.atleast_1d(np.asarray(row, dtype=object)), strict=True))
+
+    def describe(self, i: int | None = None) -> str:
+        """Say in a sentence why a row got its class.
+
+        Parameters
+        ----------
+        i : int or None, default=None
+            The row; None if there is only one.
+
+        Returns
+        -------
+        str
+        """
+        return str(self._told(i))
+
+    def to_frame(self) -> Any:
+        """Return one line for each row: class, reason, guarantee, and what was proved.
+
+        Returns
+        -------
+        DataFrame
+            With columns ``prediction``, ``reason`` (the names, the most telling first),
+            ``reason_size``, ``guarantee_lower``, ``guarantee_upper``, ``minimality`` and
+            ``distribution``. Under `Matching` also ``coverage``, the share of the rows held out
+            that share the facts, how many those are, and how many of them keep the class
+            (``matching_rows``, ``kept_rows``).
+        """
+        return table(self.reasons)
+
+    def as_guarantee(self) -> ReasonExplanation:
+        """Return the same reasons in units of probability.
+
+        The features of a reason are fixed one after the other, in its order. ``base_values`` is
+        the guarantee of nothing, each value is what a feature adds, and they sum up to the
+        guarantee of the reason. (Lower bounds throughout; where guarantees are exact, so are
+        these. With features that can cost or gain a value may be negative.)
+
+        Returns
+        -------
+        ReasonExplanation
+        """
+        batch = self._batch("as_guarantee")
+        labels = {str(label) for label in np.atleast_1d(self.prediction).tolist()}
+        name = f"class {labels.pop()}" if len(labels) == 1 else "the class"
+        view = ReasonExplanation(
+            batch.reasons,
+            *gains(batch.reasons),
+            batch.data,
+            batch.display_data,
+            batch.feature_names,
+            f"probability that {name} is kept",
+            in_probability=True,
+        )
+        return view[0] if self._at.ndim == 0 else view
+
+    def _batch(self, what: str) -> ReasonExplanation:
+        """Return it with one line for each row, also if there is only one; ``what`` needs that."""
+        units, n = np.atleast_1d(self._units), self._reasons.mask.shape[1]
+        if not np.array_equal(units, np.arange(n)):
+            raise InvalidInputError(
+                f"{what} needs all {n} features in their order, this explanation has "
+                f"{len(units)} of them. Slice rows only, as in reasons[:10]."
+            )
+        single = self._at.ndim == 0
+
+        def lines(array: Any) -> Any:
+            return np.asarray(array)[None] if single else np.asarray(array)
+
+        display, outputs = self.display_data, self.output_names
+        return ReasonExplanation(
+            self.reasons,
+            lines(self.values),
+            lines(self.base_values),
+            lines(self.data),
+            None if display is None else lines(display),
+            list(self.feature_names),
+            str(outputs) if isinstance(outputs, str) else [str(name) for name in outputs],
+            self.in_probability,
+        )
+
+    def of_prediction(self) -> ReasonExplanation:
+        """Return the values of each row's own class, of a model of several classes.
+
+        Returns
+        -------
+        ReasonExplanation
+            With values of shape (n, features), as plots of one output expect them; itself, if it
+            has but one output.
+        """
+        batch = self._batch("of_prediction")
+        if batch.values.ndim == 2:
+            return self
+        told = batch.reasons
+        own, each = told.model.winners(told.rows), np.arange(len(told))
+        view = ReasonExplanation(
+            told,
+            batch.values[each, :, own],
+            batch.base_values[each, own],
+            batch.data,
+            batch.display_data,
+            batch.feature_names,
+            "score of the predicted class",
+            batch.in_probability,
+        )
+        return view[0] if self._at.ndim == 0 else view
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the explanation to a file, without pickle.
+
+        Parameters
+        ----------
+        path : path-like
+            A NumPy archive; by custom it ends in ``.npz``. It is replaced at once or not at all.
+        """
+        batch = self._batch("save")
+        display = batch.display_data
+        arrays = {"values": batch.values, "base_values": batch.base_values, "data": batch.data}
+        texts = {
+            "feature_names": batch.feature_names,
+            "output_names": batch.output_names,
+            "display_data": None if display is None else [[_plain(v) for v in r] for r in display],
+            "single": self._at.ndim == 0,
+            "in_probability": batch.in_probability,
+        }
+        write_reasons(Path(path), batch.reasons, arrays, texts)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ReasonExplanation:
+        """Read an explanation that was saved.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Returns
+        -------
+        ReasonExplanation
+        """
+        with reading(Path(path)):
+            reasons, arrays, texts = read_reasons(Path(path))
+            names, display = texts["feature_names"], texts["display_data"]
+            if display is not None:
+                display = np.array(display, dtype=object).reshape(-1, len(names))
+            loaded = cls(
+                reasons,
+                arrays["values"],
+                arrays["base_values"],
+                arrays["data"],
+                display,
+                names,
+                texts["output_names"],
+                texts["in_probability"],
+            )
+            return loaded[0] if texts["single"] else loaded
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

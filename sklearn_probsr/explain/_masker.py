@@ -1,0 +1,107 @@
+"""Maskers: what shap users pass for a background becomes a distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import shap
+from numpy.typing import NDArray
+
+from sklearn_probsr.distributions._completions import (
+    Background,
+    Distribution,
+    Marginals,
+    Matching,
+    Product,
+    Uniform,
+)
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["background_data", "distribution_of"]
+
+
+def background_data(masker: Any) -> Any:
+    """Return the rows that a masker holds, as they were given; None if it holds none.
+
+    Raises
+    ------
+    InvalidInputError
+        If it stands for something that is no distribution over rows.
+    """
+    if masker is None or isinstance(masker, Uniform | Product):
+        return None
+    if isinstance(masker, str):
+        if masker == "uniform":
+            return None
+        raise InvalidInputError(
+            "masker must be None, 'uniform', data, a shap masker or a distribution, got "
+            f"{masker!r}."
+        )
+    if isinstance(masker, Background | Marginals | Matching):
+        return masker.source
+    if isinstance(masker, shap.maskers.Masker):
+        return _shap_data(masker)
+    if _is_data(masker):
+        return masker
+    raise InvalidInputError(
+        "masker must be None, 'uniform', data with two dimensions, a shap masker or a "
+        f"distribution, got {_summary(masker)}."
+    )
+
+
+def _summary(masker: Any) -> str:
+    shape = getattr(masker, "shape", None)
+    name = type(masker).__name__
+    return name if shape is None else f"{name} of shape {tuple(shape)}"
+
+
+def _is_data(masker: Any) -> bool:
+    """Whether something has rows and columns, or is a sequence of texts."""
+    if hasattr(masker, "shape"):
+        dimensions = len(masker.shape)
+    elif isinstance(masker, list | tuple) and masker:
+        dimensions = 2 if all(np.ndim(row) == 1 for row in masker) else 1
+    else:
+        return False
+    return dimensions == 2 or (dimensions == 1 and all(isinstance(text, str) for text in masker))
+
+
+def _shap_data(masker: Any) -> Any:
+    """Return the rows of a shap masker that replaces features by those of a row."""
+    name = type(masker).__name__
+    if isinstance(masker, shap.maskers.Independent | shap.maskers.Partition):
+        if hasattr(masker, "mean"):
+            raise InvalidInputError(
+                f"shap.maskers.{name} was made of a mean and a covariance, which are no rows. "
+                "Pass data, or one of Background(X), Marginals.fit(X), Product(p) and Uniform()."
+            )
+        # Both put in the features of a background row, together; a partition's clustering is about
+        # which features SHAP adds at once.
+        return masker.data
+    if isinstance(masker, shap.maskers.Impute):
+        raise InvalidInputError(
+            "shap.maskers.Impute fills in conditional estimates, which are no distribution over "
+            "rows. Pass its data: masker.data."
+        )
+    raise InvalidInputError(
+        f"shap.maskers.{name} cannot be read as a distribution over rows. Pass data, or one of "
+        "Background(X), Marginals.fit(X), Product(p) and Uniform()."
+    )
+
+
+def distribution_of(masker: Any, transform: Callable[[Any], NDArray[Any]]) -> Distribution:
+    """Return the distribution that a masker stands for; data means background rows.
+
+    ``transform`` takes raw rows to the columns of the linear model.
+    """
+    data = background_data(masker)
+    if data is None:
+        return masker if isinstance(masker, Uniform | Product) else Uniform()
+    rows = transform(data)
+    if isinstance(masker, Matching):
+        return masker.with_rows(rows)
+    if isinstance(masker, Marginals):
+        return Marginals(rows, masker.weights)
+    return Background(rows, masker.weights if isinstance(masker, Background) else None)

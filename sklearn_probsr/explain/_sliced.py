@@ -1,0 +1,161 @@
+"""SlicedExplanation: the fields of reasons, through all that shap does to an Explanation."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import shap
+from numpy.typing import NDArray
+from slicer import Obj, Slicer
+
+from sklearn_probsr.results._reason import SufficientReasons
+
+__all__ = ["SlicedExplanation"]
+
+
+class SlicedExplanation(shap.Explanation):
+    """A `shap.Explanation` whose rows keep their reasons however it is sliced and copied.
+
+    `shap.Explanation` copies itself by the names of its own fields, so those of a subclass have to
+    go along by hand; see `ReasonExplanation` for what they are.
+    """
+
+    def __init__(
+        self,
+        reasons: SufficientReasons,
+        values: NDArray[np.float64],
+        base_values: NDArray[np.float64],
+        data: NDArray[np.float64],
+        display_data: NDArray[Any] | None,
+        feature_names: Sequence[str],
+        output_names: str | Sequence[str],
+        in_probability: bool = False,
+    ) -> None:
+        super().__init__(
+            values,
+            base_values=base_values,
+            data=data,
+            display_data=display_data,
+            feature_names=list(feature_names),
+            output_names=output_names,
+        )
+        if not len(values):  # shap makes no room for the base values of no rows
+            self._s.base_values = Obj(base_values, list(range(base_values.ndim)))
+        self.in_probability = in_probability
+        self._reasons = reasons
+        # Sliced along with the values; what a row has beside its values is looked up by instance.
+        self._s.reason_mask = Obj(reasons.mask, [0, 1])
+        self._s.instance = Obj(np.arange(len(reasons)), [0])
+        self._s.unit = Obj(np.arange(reasons.mask.shape[1]), [1])
+
+    @property
+    def _at(self) -> NDArray[np.intp]:
+        """Which of the reasons these are; a single number for a single row."""
+        return np.asarray(self._s.instance, dtype=np.intp)
+
+    @property
+    def _units(self) -> NDArray[np.intp]:
+        """Which features these are."""
+        return np.asarray(self._s.unit, dtype=np.intp)
+
+    # --- fields ------------------------------------------------------------------------------
+
+    @property
+    def reason_mask(self) -> Any:
+        """Which features are in each reason."""
+        return self._s.reason_mask
+
+    @property
+    def reason_size(self) -> Any:
+        """How many features each reason has."""
+        return self._reasons.size[self._at]
+
+    @property
+    def guarantee_lower(self) -> Any:
+        """The probability that is surely reached."""
+        return self._reasons.lower[self._at]
+
+    @property
+    def guarantee_upper(self) -> Any:
+        """The probability that is surely not passed."""
+        return self._reasons.upper[self._at]
+
+    @property
+    def minimality(self) -> Any:
+        """What was proved of each reason."""
+        return self._reasons.minimality[self._at]
+
+    @property
+    def size_lower(self) -> Any:
+        """The size below which no set reaches delta, as far as was proved."""
+        return self._reasons.size_lower[self._at]
+
+    @property
+    def prediction(self) -> Any:
+        """The class of each row."""
+        return self._reasons.prediction[self._at]
+
+    @property
+    def reasons(self) -> SufficientReasons:
+        """The reasons of these rows, with their model and distribution."""
+        return self._reasons[np.atleast_1d(self._at)]
+
+    @property
+    def delta(self) -> float:
+        """The probability that was asked for."""
+        return self._reasons.delta
+
+    @property
+    def distribution(self) -> Any:
+        """What the guarantees speak of."""
+        return self._reasons.distribution
+
+    # --- what shap does to an Explanation ----------------------------------------------------
+
+    def __getitem__(self, item: Any) -> Any:
+        found = super().__getitem__(item)
+        if isinstance(found, SlicedExplanation) and not found._at.size and found._units.ndim:
+            found._restore_width()
+        return found
+
+    def _restore_width(self) -> None:
+        """Give no rows the columns that they have; a slice to nothing loses them."""
+        shape = (0, len(self._units))
+        names = self.output_names
+        outputs = () if names is None or isinstance(names, str) else (len(names),)
+        self._s.values = Obj(np.zeros(shape + outputs), list(range(2 + len(outputs))))
+        self._s.base_values = Obj(np.zeros((0, *outputs)), list(range(1 + len(outputs))))
+        self._s.data = Obj(np.zeros(shape), [0, 1])
+        self._s.reason_mask = Obj(np.zeros(shape, dtype=np.bool_), [0, 1])
+        if self.display_data is not None:
+            self._s.display_data = Obj(np.zeros(shape, dtype=object), [0, 1])
+
+    def __copy__(self) -> SlicedExplanation:
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.op_history = copy.copy(self.op_history)
+        tracked = dict(self._s._iter_tracked(include_aliases=True))
+        fields = {name: Obj(None) if item.o is None else item for name, item in tracked.items()}
+        twin._s = Slicer.from_slicer(**fields)
+        return twin
+
+    def plain(self) -> shap.Explanation:
+        """Return a `shap.Explanation` without what makes it one of reasons."""
+        return shap.Explanation.__copy__(self)
+
+    def _numpy_func(self, fname: str, **kwargs: Any) -> shap.Explanation:
+        return self.plain()._numpy_func(fname, **kwargs)
+
+    def percentile(self, q: float, axis: int | None = None) -> shap.Explanation:
+        """Return a percentile of the values, as a plain Explanation."""
+        return self.plain().percentile(q, axis)
+
+    def _apply_binary_operator(self, other: Any, binary_op: Any, op_name: str) -> shap.Explanation:
+        return self.plain()._apply_binary_operator(other, binary_op, op_name)
+
+    def sum(self, axis: int | None = None, grouping: Any = None) -> shap.Explanation:
+        """Return sums of the values, as a plain Explanation."""
+        return self.plain().sum(axis=axis, grouping=grouping)

@@ -1,0 +1,74 @@
+"""Views of reasons: as sentences, as a table, and as gains in probability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr._functions import guarantee
+from sklearn_probsr.distributions._completions import Matching
+from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+
+__all__ = ["gains", "table", "told"]
+
+
+def gains(reasons: SufficientReasons) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each feature of a reason adds to the guarantee, and the guarantee of nothing.
+
+    The features are fixed in the order of the reason; the last one reaches its guarantee.
+    """
+    values, base = np.zeros(reasons.mask.shape), np.zeros(len(reasons))
+    for i, reason in enumerate(reasons):
+        row, law = reasons.rows[i], reasons.distribution
+        levels = [
+            guarantee(reasons.model, row, reason.features[:k], distribution=law).lower
+            for k in range(reason.size)
+        ]
+        levels.append(float(reasons.lower[i]))
+        base[i] = levels[0]
+        values[i, list(reason.features)] = np.diff(levels)
+    return values, base
+
+
+def told(reason: SufficientReason, model: Any, shown: Mapping[int, Any]) -> SufficientReason:
+    """Return a reason whose facts say what is missing; ``shown`` has the value of each feature.
+
+    A pipeline fills in what is missing; the fact that a person knows is that it was.
+    """
+    from sklearn_probsr.adapters._adapted import MISSING
+
+    facts = list(reason.facts)
+    for k, u in enumerate(reason.features):
+        real = model.units is not None and model.units[u].states is None
+        if real and isinstance(shown.get(u), str) and shown[u] == MISSING:
+            facts[k] = f"{reason.feature_names[k]} is missing"
+    return replace(reason, facts=tuple(facts))
+
+
+def table(reasons: SufficientReasons) -> Any:
+    """Return a DataFrame with one line for each reason."""
+    import pandas as pd
+
+    told = list(reasons)
+    held = [reason.matches for reason in told if reason.matches is not None]
+    shared = {
+        "coverage": [matches.coverage for matches in held],
+        "matching_rows": [matches.confirmed.matching for matches in held],
+        "kept_rows": [matches.confirmed.kept for matches in held],
+    }
+    return pd.DataFrame(
+        {
+            "prediction": reasons.prediction,
+            "reason": pd.Series([reason.feature_names for reason in told], dtype=object),
+            "reason_size": reasons.size,
+            "guarantee_lower": reasons.lower,
+            "guarantee_upper": reasons.upper,
+            "minimality": reasons.minimality.astype(object),
+            "distribution": str(reasons.distribution),
+            **(shared if isinstance(reasons.distribution, Matching) else {}),
+        }
+    )

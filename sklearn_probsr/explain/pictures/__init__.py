@@ -1,0 +1,1 @@
+"""What the plots of reasons are drawn with."""

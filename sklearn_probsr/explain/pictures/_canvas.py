@@ -1,0 +1,78 @@
+"""Canvas: what our pictures have in common: colours, axes, and texts that fit."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain._explanation import ReasonExplanation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "BLUE", "GREY", "PALE", "RED",
+    "at_least_one", "axes", "batch", "number", "plain", "short", "title",
+]  # fmt: skip
+
+RED, BLUE, GREY, PALE = "#ff0051", "#008bfb", "#777777", "#bbbbbb"
+_INCHES = 0.42
+
+
+def batch(reasons: Any, what: str) -> ReasonExplanation:
+    """Return an explanation with at least one row, as a batch, or say why it cannot be drawn."""
+    if not isinstance(reasons, ReasonExplanation):
+        raise InvalidInputError(
+            f"{what} draws a ReasonExplanation, got {type(reasons).__name__}. An aggregate, such "
+            "as mean(0), is no longer made of reasons."
+        )
+    found = reasons._batch(what).of_prediction()
+    if not len(found.reasons):
+        raise InvalidInputError(f"{what} needs at least one row, this explanation has none.")
+    return found
+
+
+def at_least_one(most: Any, name: str) -> int:
+    """Return how many may be drawn, or say that it is no such number."""
+    if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
+        raise InvalidInputError(f"{name} must be a whole number >= 1, got {most!r}.")
+    return int(most)
+
+
+def axes(ax: Axes | None, width: float, lines: float) -> Axes:
+    """Return the given axes, or new ones with room for so many lines."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(width, _INCHES * lines), layout="constrained")[1]
+
+
+def number(value: float, sign: str = "+") -> str:
+    """Return a number with three digits and a proper minus."""
+    return f"{value:{sign}.3g}".replace("-", "\N{MINUS SIGN}")
+
+
+def short(name: Any, most: int = 36) -> str:
+    """Return a name that fits; long ones often differ at their ends, so both are kept."""
+    text = str(name)
+    if len(text) <= most:
+        return text
+    tail = most // 3
+    return f"{text[: most - tail - 1].rstrip()}…{text[-tail:].lstrip()}"
+
+
+def title(ax: Axes, lines: list[str], pad: float, width: int = 50) -> None:
+    """Write a title from the left edge on, in lines that fit."""
+    wrapped = [part for line in lines for part in textwrap.wrap(line, width)]
+    ax.set_title("\n".join(wrapped), fontsize=10, loc="left", pad=pad)
+
+
+def plain(ax: Axes) -> None:
+    """Leave out the lines that say nothing."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(axis="y", length=0)

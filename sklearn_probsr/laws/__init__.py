@@ -1,0 +1,1 @@
+"""Laws: one model under one distribution, and each instance before it."""

@@ -1,0 +1,216 @@
+"""Costs: what unknown units may cost an instance, when they are independent of each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from sklearn_probsr.distributions._completions import Distribution
+from sklearn_probsr.engines.sums._finite import FiniteSum, Part, enclose_finite
+from sklearn_probsr.engines.sums._spectrum import set_bounds
+from sklearn_probsr.laws._contributions import Contributions, is_open
+from sklearn_probsr.laws._spectra import FAR, Shared, View, clamped, promises, shared_of
+from sklearn_probsr.model._enclosure import Enclosure
+
+__all__ = ["ROUGH", "TOL", "WIDE", "Costs"]
+
+# Width to which the guarantee of an answer is computed.
+TOL = 1e-4
+# Where a guarantee need not be known better than this, the roughest bounds are tried first.
+ROUGH = 5e-3
+# Beyond this, the answers of a batch are looked at again.
+WIDE = 1e-3
+# The degree of spectra: lower ones need not be tried again for a set.
+_TRIED = 2**13
+
+
+class Moments(NamedTuple):
+    """The most that each unit can cost, mean and variance of its cost, and the margin."""
+
+    score: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    margin: float
+
+
+class Costs:
+    """What each unit of an instance may cost, and how likely that is."""
+
+    def __init__(
+        self,
+        contributions: Contributions,
+        row: NDArray[np.float64] | NDArray[np.bool_],
+        distribution: Distribution,
+    ) -> None:
+        self.contributions = contributions
+        self.distribution = distribution
+        self.positive = bool(contributions.model.is_positive(row[None, :])[0])
+        self.known = contributions.known(row)
+        self._known: dict[tuple[frozenset[int], Fraction | None, float], Enclosure] = {}
+        self._views: dict[tuple[int, int], View] = {}
+        self._shared: dict[bool, Shared | None] = {}
+        self._parts = contributions.parts(self.positive)
+
+    def can_cost(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown may cost anything."""
+        values = self.contributions.values[unit]
+        return self.known[unit] > values[0] if self.positive else self.known[unit] < values[-1]
+
+    def can_gain(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown may gain anything."""
+        values = self.contributions.values[unit]
+        return self.known[unit] < values[-1] if self.positive else self.known[unit] > values[0]
+
+    def most(self, unit: int) -> Fraction:
+        """Return the most that a unit can cost."""
+        values = self.contributions.values[unit]
+        return self.known[unit] - values[0] if self.positive else values[-1] - self.known[unit]
+
+    def law(self, unit: int) -> list[tuple[Fraction, int]]:
+        """Return what a unit costs, increasing, and the chance of each cost."""
+        known, values = self.known[unit], self.contributions.values[unit]
+        pairs = zip(values, self.contributions.chances[unit], strict=True)
+        if self.positive:
+            return [(known - c, chance) for c, chance in pairs][::-1]
+        return [(c - known, chance) for c, chance in pairs]
+
+    def spare(self, times: int) -> int:
+        """Return the most that the costs may sum to, when all are ``times`` as large and whole."""
+        left = sum(self.known, start=-self.contributions.threshold) * times
+        left = left if self.positive else -left
+        needs_more = is_open(self.contributions.model, self.positive)
+        return math.ceil(left) - 1 if needs_more else math.floor(left)
+
+    def question(self, fixed: Collection[int]) -> FiniteSum:
+        """Return the random sum that is left when some units are known."""
+        values = self.contributions.values
+        inside = set(fixed)
+        free = [u for u in range(len(values)) if u not in inside]
+        cut = self.contributions.cut(sum((self.known[u] for u in inside), start=Fraction(0)))
+        if self.positive:
+            capacity = sum(values[u][-1] for u in free) - cut
+        else:
+            capacity = cut - 1 - sum(values[u][0] for u in free)
+        parts: list[Part] = [self._parts[u] for u in self.contributions.by_range if u not in inside]
+        return FiniteSum(parts, self.contributions.denominator, capacity)
+
+    def enclosure(
+        self, fixed: Collection[int], delta: Fraction | None, tol: float = TOL
+    ) -> Enclosure:
+        """Enclose the guarantee of a set, until delta is on one side or it is narrow enough."""
+        key = (frozenset(fixed), delta, tol)
+        if key not in self._known:
+            self._known[key] = self._enclose(*key)
+        return self._known[key]
+
+    def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
+        rough = self._by_spectrum(fixed, delta, tol)
+        if rough is not None:
+            enough = (rough >= delta).decided if delta is not None else rough.width <= tol
+            if enough:
+                return rough
+        if rough is None:
+            return enclose_finite(self.question(fixed), delta, tol)
+        return rough.intersect(enclose_finite(self.question(fixed), delta, tol, _TRIED))
+
+    def is_certain(self, fixed: Collection[int]) -> bool:
+        """Tell whether a set keeps the class for certain."""
+        question = self.question(fixed)
+        return question.capacity >= question.total
+
+    def _by_spectrum(
+        self, fixed: frozenset[int], delta: Fraction | None = None, tol: float = TOL
+    ) -> Enclosure | None:
+        """Bound a guarantee by the first spectra that know all of its units."""
+        for whole in (False, True):
+            shared = self._spectra(whole)
+            if shared is not None and shared.positions.keys() >= fixed:
+                return self._bound(fixed, shared, delta, tol)
+        return None
+
+    def _bound(
+        self, fixed: frozenset[int], shared: Shared, delta: Fraction | None, tol: float
+    ) -> Enclosure | None:
+        free = np.array([j for u, j in shared.positions.items() if u not in fixed], dtype=np.int64)
+        views = [self._view(u, shared) for u in fixed]
+        gains = np.array([view.gain for view in views])
+        start = shared.start(all(view.whole for view in views))
+        if abs(start) > FAR or np.any(np.abs(gains) > FAR):
+            return None
+        blur = float(shared.blur(start, gains))
+        best = Enclosure(0.0, 1.0)
+        for degree in (0, *shared.degrees) if tol >= ROUGH else shared.degrees:
+            spectrum = shared.spectrum(degree)
+            lower, upper = set_bounds(spectrum, free, start - math.fsum(gains), blur)
+            if self.positive:
+                lower, upper = 1 - upper, 1 - lower
+            best = best.intersect(Enclosure.proved(lower, upper))
+            if (best >= delta).decided if delta is not None else best.width <= tol:
+                break
+        return best
+
+    def _spectra(self, whole: bool) -> Shared | None:
+        if whole not in self._shared:
+            self._shared[whole] = shared_of(
+                self.contributions, self.positive, self.distribution, whole
+            )
+        return self._shared[whole]
+
+    def _view(self, unit: int, shared: Shared) -> View:
+        key = (unit, id(shared))
+        if key not in self._views:
+            value = self.known[unit] * self.contributions.scale
+            self._views[key] = shared.view(unit, value)
+        return self._views[key]
+
+    @property
+    def counted(self) -> bool:
+        """Whether sets are counted one by one, and not looked up in spectra."""
+        return self._spectra(False) is None
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The moments of every unit's cost, in widths of the widest contribution."""
+        contributions = self.contributions
+        width, mean, variance = contributions.moments
+        values, widest = contributions.values, contributions.widest
+        above = np.array(
+            [clamped((c - v[0]) / widest) for c, v in zip(self.known, values, strict=True)]
+        )
+        left = abs(sum(self.known, start=-contributions.threshold))
+        margin = clamped(left / widest)
+        if self.positive:
+            return Moments(above, above - mean, variance, margin)
+        return Moments(width - above, mean - above, variance, margin)
+
+    def rankings(self, members: list[int]) -> list[list[int]]:
+        """Return the members by decreasing promise, in several ways."""
+        moments = self.moments
+        score, mean, variance = (
+            part[members] for part in (moments.score, moments.mean, moments.variance)
+        )
+        scale = max(float(mean.max(initial=0.0)), 1e-300)
+        return [
+            [members[j] for j in np.argsort(-key, kind="stable")]
+            for key in promises(score, mean, variance, scale)
+        ]
+
+    def guess(self, forced: list[int], order: list[int], delta: Fraction) -> int:
+        """Return the first size along an order that suffices for a normal law."""
+        _, mean, variance, margin = self.moments
+        free = np.ones(len(mean), dtype=np.bool_)
+        free[forced] = False
+        means = mean[free].sum() - np.concatenate([[0.0], np.cumsum(mean[order])])
+        left = np.maximum(
+            variance[free].sum() - np.concatenate([[0.0], np.cumsum(variance[order])]), 0.0
+        )
+        quantile = float(np.clip(ndtri(float(delta)), -8.0, 8.0))
+        enough = np.flatnonzero(margin - means >= quantile * np.sqrt(left))
+        return int(enough[0]) if len(enough) else len(order)

@@ -1,0 +1,286 @@
+"""Proofs of a minimum over independent units: no set of a size reaches the level.
+
+Which sets have to be refuted is the business of the exchange lemmas (``engines/_exchange``); here
+a row's units are put in the form that they read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.distributions._completions import Distribution
+from sklearn_probsr.engines.sums._exchange import (
+    Laws,
+    Scene,
+    compare,
+    count_up_sets,
+    refute,
+    undominated,
+    within,
+)
+from sklearn_probsr.laws._contributions import Contributions
+from sklearn_probsr.laws._costs import Costs
+from sklearn_probsr.laws._spectra import Outlook, Shared
+from sklearn_probsr.model._exact import float_above, float_below
+from sklearn_probsr.search._coins import Task
+
+__all__ = ["Prover", "Refutation"]
+
+# Laws with more values than this together are compared in floats, which never claims too much.
+_MOST_RANKED = 1024
+# Up to so many up-sets a candidate, and so many at all, are bounded at once. With more, units are
+# first compared in context, which costs about as much.
+_FEW_SETS, _MOST_AT_ONCE = 8, 128
+# Sets that spectra leave open, and that are looked at one by one.
+_ROOM = 64
+_UNIT = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """What became of the sets of a size.
+
+    Attributes
+    ----------
+    verdict : bool or None
+        True: ``sets[0]`` reaches the level. False: no set reaches it but perhaps those in
+        ``sets``. None: there are too many.
+    sets : list of set of int
+        Units to be added to the forced ones.
+    """
+
+    verdict: bool | None
+    sets: list[set[int]]
+
+
+class Prover:
+    """Rows of one class before the spectra of a model.
+
+    Parameters
+    ----------
+    contributions : Contributions
+    distribution : Distribution
+    shared : Shared
+    rows : ndarray of shape (n, d)
+    positive : bool
+        Whether they are of ``classes[1]``.
+    task : Task
+    """
+
+    def __init__(
+        self,
+        contributions: Contributions,
+        distribution: Distribution,
+        shared: Shared,
+        rows: NDArray[np.float64] | NDArray[np.bool_],
+        positive: bool,
+        task: Task,
+    ) -> None:
+        self.contributions = contributions
+        self.distribution = distribution
+        self.shared = shared
+        self.rows = rows
+        self.positive = positive
+        self.task = task
+        # What an upper bound must stay below, and a lower bound reach, to be sure.
+        delta = task.delta
+        self.levels = float_below(delta), min(math.nextafter(float_above(delta), 2.0), 1.0)
+        self.outlook: Outlook = shared.outlook(rows, positive)
+
+    @cached_property
+    def _units(self) -> NDArray[np.int64]:
+        return np.array(list(self.shared.broad), dtype=np.int64)
+
+    @cached_property
+    def _position(self) -> NDArray[np.int64]:
+        """Where each unit is in the head of the spectra; -1 if it is in the rest."""
+        position = np.full(len(self.shared.centre), -1)
+        position[self._units] = np.arange(len(self._units))
+        return position
+
+    @cached_property
+    def _rest(self) -> float:
+        return float(self.shared.variance[self._position < 0].sum())
+
+    @cached_property
+    def _open(self) -> NDArray[np.bool_]:
+        """Which units may be chosen, as far as the task goes."""
+        barred = [*self.task.include, *self.task.exclude]
+        return ~np.isin(np.arange(len(self.shared.centre)), barred)
+
+    def least(self, r: int, size: int) -> tuple[int, set[int] | None]:
+        """Return the size below which no set reaches the level, and a smaller set if one does.
+
+        ``size`` is that of a set of the row that reaches it.
+        """
+
+        def verdict(chosen: Collection[int]) -> bool | None:
+            costs = Costs(self.contributions, self.rows[r], self.distribution)
+            known = costs.enclosure([*self.task.include, *chosen], self.task.delta)
+            return (known >= self.task.delta).value
+
+        for n in range(size - 1, -1, -1):
+            reached, found = self.look(r, n, verdict)
+            if reached is not None:
+                return (0, found) if reached else (n + 1, None)
+        return 0, None
+
+    def look(
+        self,
+        r: int,
+        size: int,
+        verdict: Callable[[Collection[int]], bool | None],
+    ) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most a size; what spectra leave open is looked at with all digits.
+
+        True comes with a set, False is a proof that there is none, None is neither.
+        """
+        outcome = self.refute(r, size)
+        if outcome.verdict is not False:
+            return outcome.verdict, outcome.sets[0] if outcome.sets else set()
+        undecided = False
+        for chosen in outcome.sets:
+            reached = verdict(chosen)
+            if reached:
+                return True, chosen
+            undecided |= reached is None
+        return None if undecided else False, set()
+
+    def refute(self, r: int, size: int) -> Refutation:
+        """Refute the sets of a row with so many units beside the forced ones, or fewer."""
+        effort = self.task.effort
+        laws, law = self._laws(r)
+        members, chosen = self._candidates(r, size, laws, law)
+        size = min(size, len(members))
+        if not self._tells(r, chosen):
+            return Refutation(None, [])
+        mixed = bool(self.outlook.gainful[r, members].any())
+        scene, spectrum, at = self._scene(r), self.shared.wide, self._position[chosen]
+        above = within(laws, law[chosen])
+        few = min(_FEW_SETS * len(chosen), _MOST_AT_ONCE)
+        if count_up_sets(above, size, mixed, few) > few:
+            at, above = compare(spectrum, scene, at, above, size, self._rest, effort.work)
+        verdict, sets = refute(
+            spectrum, scene, at, above, size, mixed, *self.levels, effort.sets, effort.work, _ROOM
+        )
+        found = [set(self._units[at[mask]].tolist()) for mask in sets]
+        return Refutation(None if verdict < 0 else verdict == 1, found)
+
+    def knows(self, r: int, size: int) -> bool:
+        """Tell whether the spectra know all units that sets of a size must be made of."""
+        return self._tells(r, self._candidates(r, size, *self._laws(r))[1])
+
+    def _tells(self, r: int, units: NDArray[np.int64]) -> bool:
+        forced = list(self.task.include)
+        known = (self._position[units] >= 0).all() and (self._position[forced] >= 0).all()
+        return bool(known and self.outlook.near[r])
+
+    def _candidates(
+        self, r: int, size: int, laws: Laws, law: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the units that may be chosen by decreasing mean cost, and those that matter."""
+        members = np.flatnonzero(self.outlook.costly[r] & self._open)
+        cost = self.outlook.gain[r, members] * (1 if self.positive else -1)
+        members = members[np.argsort(-cost, kind="stable")]
+        return members, members[undominated(laws, law[members], size)]
+
+    @cached_property
+    def _forced(self) -> NDArray[np.bool_]:
+        return np.isin(self._units, self.task.include)
+
+    @cached_property
+    def _variance(self) -> NDArray[np.float64]:
+        return self.shared.variance[self._units]
+
+    def _scene(self, r: int) -> Scene:
+        # The cut is moved to and fro while sets are gone through: twice the rounding.
+        return Scene(
+            np.ascontiguousarray(self.outlook.gain[r, self._units]),
+            self._variance,
+            self._forced,
+            float(self.outlook.start[r]),
+            2 * float(self.outlook.blur[r]),
+            self.positive,
+        )
+
+    # --- laws --------------------------------------------------------------------------------
+
+    def _laws(self, r: int) -> tuple[Laws, NDArray[np.int64]]:
+        """Return what units may cost, and the law of each unit of a row."""
+        n = len(self.contributions.values)
+        if self.rows.dtype == np.bool_:
+            laws = self.contributions.model.cached(
+                ("laws", self.distribution, self.positive), self._binary_laws
+            )
+            return laws, 2 * np.arange(n) + self.rows[r]
+        if sum(map(len, self.contributions.values)) <= _MOST_RANKED:
+            known = self.contributions.known(self.rows[r])
+            return ranked([self._law(u, known[u]) for u in range(n)]), np.arange(n)
+        return self._rough_laws(r), np.arange(n)
+
+    def _law(self, unit: int, known: Fraction) -> list[tuple[Fraction, int]]:
+        values, chances = self.contributions.values[unit], self.contributions.chances[unit]
+        pairs = zip(values, chances, strict=True)
+        if self.positive:
+            return [(known - c, chance) for c, chance in pairs][::-1]
+        return [(c - known, chance) for c, chance in pairs]
+
+    def _binary_laws(self) -> Laws:
+        weights = self.contributions.model.weights.tolist()
+        scale = self.contributions.scale
+        return ranked(
+            self._law(u, known)
+            for u, w in enumerate(weights)
+            for known in (Fraction(0), Fraction(w) / scale)
+        )
+
+    def _rough_laws(self, r: int) -> Laws:
+        starts, turns, below = self.contributions.model.cached(
+            ("atoms", self.distribution, self.positive, self.shared.period), self._atoms
+        )
+        known = self.outlook.gain[r] + self.shared.centre
+        apart = np.repeat(known, np.diff(starts)) - turns
+        slack = 32 * _UNIT * (float(np.abs(known).max()) + float(turns.max(initial=0.0)) + 1)
+        return Laws(starts, apart if self.positive else -apart, below, slack)
+
+    def _atoms(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return each unit's values in turns above its least, by what they cost, and chances."""
+        turns: list[float] = []
+        sums: list[int] = []
+        starts = [0]
+        for v, chances in zip(self.contributions.values, self.contributions.chances, strict=True):
+            pairs = list(zip(v, chances, strict=True))[:: -1 if self.positive else 1]
+            total = 0
+            for c, chance in pairs:
+                total += chance
+                turns.append((c - v[0]) / self.shared.period)
+                sums.append(total)
+            starts.append(len(turns))
+        return np.array(starts), np.array(turns), _ranks(sums)
+
+
+def ranked(laws: Iterable[Sequence[tuple[Fraction, int]]]) -> Laws:
+    """Return laws as ranks of their costs and of their cumulated chances, exactly."""
+    costs: list[Fraction] = []
+    sums: list[int] = []
+    starts = [0]
+    for law in laws:
+        total = 0
+        for cost, chance in law:
+            total += chance
+            costs.append(cost)
+            sums.append(total)
+        starts.append(len(costs))
+    return Laws(np.array(starts), _ranks(costs).astype(np.float64), _ranks(sums), 0.0)
+
+
+def _ranks(numbers: Sequence[Fraction | int]) -> NDArray[np.int64]:
+    rank = {number: i for i, number in enumerate(sorted(set(numbers)))}
+    return np.array([rank[number] for number in numbers], dtype=np.int64)

@@ -1,0 +1,111 @@
+"""Ranking: what the search of a model's rows needs to know of its weights, prepared once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines.coins._tables import Tables, build_tables
+from sklearn_probsr.model._linear import LinearModel
+
+__all__ = ["EFFORTS", "Ranking"]
+
+# Models on so short a lattice are searched by dynamic programming.
+_LATTICE_WORK = 2**21
+_COARSE_WORK = 2**27
+# Beyond this rounding error the tables would decide nothing.
+_MOST_BLUR = 1e-6
+# (nodes a row may cost, largest degree) of the tables, tried in turn.
+EFFORTS = ((256, 2**16), (4096, 2**19), (4096, 2**21))
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The features that are not forced in and have a weight, by decreasing magnitude.
+
+    Magnitudes are scaled by a power of two to a sum near 1; ``lead`` is how far the centre of
+    all completions is on the side of ``classes[1]``, in the same scale, and ``blur`` bounds the
+    rounding of a row's centre.
+    """
+
+    model: LinearModel
+    forced: tuple[int, ...]
+    features: NDArray[np.intp]
+    magnitudes: NDArray[np.float64]
+    upward: NDArray[np.bool_]
+    lead: float
+    exponent: int
+    blur: float
+
+    @classmethod
+    def of(cls, model: LinearModel, forced: tuple[int, ...]) -> Ranking:
+        """Rank the features of a model."""
+        weights = model.weights.copy()
+        weights[list(forced)] = 0.0
+        features = np.argsort(-np.abs(weights), kind="stable")
+        features = features[: np.count_nonzero(weights)]
+        exact = list(map(Fraction, model.weights.tolist()))
+        total = sum((abs(exact[i]) for i in features), start=Fraction(0))
+        # Scaled, the sum of the magnitudes is between 1/2 and 2.
+        exponent = total.denominator.bit_length() - total.numerator.bit_length()
+        unit = Fraction(2) ** exponent
+        lead = _clamped((sum(exact, start=Fraction(0)) / 2 - Fraction(model.threshold)) * unit)
+        outer = _clamped(sum((abs(exact[i]) for i in forced), start=Fraction(0)) * unit)
+        steps = len(model.weights) + 8
+        blur = steps * (2.0**-51 * (1 + abs(lead) + outer) + 2.0**-1070)
+        return cls(
+            model,
+            forced,
+            features,
+            np.ldexp(np.abs(model.weights[features]), exponent),
+            model.weights[features] > 0,
+            lead,
+            exponent,
+            blur,
+        )
+
+    def offsets(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return how far inside its class the centre of each row's completions is."""
+        centre = np.full(len(rows), self.lead)
+        for i in self.forced:
+            half = math.ldexp(float(self.model.weights[i]), self.exponent - 1)
+            centre += np.where(rows[:, i], half, -half)
+        return np.where(positive, centre, -centre)
+
+    def tables(self, effort: int) -> Tables:
+        """Return the Fourier tables of an effort, built at the first call."""
+        return self.model.cached(
+            ("tables", self.forced, effort),
+            lambda: build_tables(self.magnitudes, self.blur, *EFFORTS[effort]),
+        )
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is something to rank, and floats see it beside what is forced in."""
+        return len(self.features) > 0 and self.blur < _MOST_BLUR
+
+    @cached_property
+    def integers(self) -> NDArray[np.int64] | None:
+        """The magnitudes as integers, where a dynamic programme over them is the way to go.
+
+        That is so if it is cheap, or if the lattice is so coarse that thresholds lie on heavy
+        atoms, which no other engine can tell from the space beside them.
+        """
+        form = self.model.integer_form
+        values = [abs(form.weights[i]) for i in self.features]
+        total, n = sum(values), len(values)
+        if sum(map(abs, form.weights)) + abs(form.threshold) >= 2**53:
+            return None
+        coarse = total <= 64 * n and total * n <= _COARSE_WORK
+        return np.array(values, dtype=np.int64) if coarse or total * n <= _LATTICE_WORK else None
+
+
+def _clamped(value: Fraction) -> float:
+    """Return a number as a float, cut off where floats end."""
+    largest = Fraction(10) ** 300
+    return float(max(min(value, largest), -largest))

@@ -1,0 +1,330 @@
+"""Shared: what rows have in common when their unknown units are independent.
+
+Every unit's random contribution, in turns of one period, and the spectra of their sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.distributions._completions import Distribution
+from sklearn_probsr.engines.coins._fourier import SPREADS
+from sklearn_probsr.engines.sums._spectrum import Law, Spectrum, build_spectra, narrowed
+from sklearn_probsr.laws._contributions import Contributions, distinct
+from sklearn_probsr.model._linear import LinearModel
+
+__all__ = [
+    "FAR",
+    "Outlook",
+    "Shared",
+    "View",
+    "clamped",
+    "contributions_of",
+    "promises",
+    "shared_of",
+]
+
+# Relative weights of the variance in the rankings; 0 is the mean cost, the signed SHAP value.
+_LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
+# Models with so few units, and so few values, are counted; spectra pay beyond.
+_FEW = 24
+_FEW_ATOMS = 120
+# Models with more units have a rest that no reason is made of.
+_MOST_IN_HEAD = 128
+_MOST_CELLS = 2**22
+# The degree that tells a guarantee to two digits or so.
+_ROUGH = 2**11
+# How many times as many units as a ranking brings are known in proofs.
+_PROOF_FACTOR = 4
+# With more values than this a unit, a characteristic function takes long, and decays at once.
+_FEW_VALUES = 8
+_UNIT = 2.0**-53
+# Contributions this many turns out are beyond what spectra tell; sets with them are counted.
+FAR = 10**6
+# Contributions whose comparison is remembered.
+_MOST_VIEWS = 2**17
+
+
+def promises(
+    score: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    scale: float | NDArray[np.float64],
+) -> Iterator[NDArray[np.float64]]:
+    """Return the keys of the rankings: the largest promise comes first in each."""
+    for weight in _LAMBDAS:
+        yield score if math.isinf(weight) else mean + weight * variance / scale
+
+
+def contributions_of(model: LinearModel, distribution: Distribution) -> Contributions:
+    """Return the random contributions of a model's units, made once."""
+    return model.cached(
+        ("contributions", distribution), lambda: Contributions.of(model, distribution)
+    )
+
+
+def shared_of(
+    contributions: Contributions,
+    positive: bool,
+    distribution: Distribution,
+    whole: bool = False,
+    few: bool = False,
+) -> Shared | None:
+    """Return the spectra of a class, made once; None where counting is the better way.
+
+    ``whole`` asks for spectra that leave no unit out; they are the same for both classes, and less
+    sharp than those of a class where there are many units. ``few`` asks for them though there are
+    so few units that counting a set is quick.
+    """
+    n = len(contributions.values)
+    if (_are_few(contributions) and not few) or not contributions.by_range:
+        return None
+    side = None if whole or n <= _MOST_IN_HEAD else positive
+    return contributions.model.cached(
+        ("spectra", distribution, side), lambda: Shared.of(contributions, side)
+    )
+
+
+def _are_few(contributions: Contributions) -> bool:
+    atoms = sum(map(len, contributions.values))
+    return len(contributions.values) <= _FEW and atoms <= _FEW_ATOMS
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """What rows share: units' laws in turns of one period, and the spectra of their sum.
+
+    Attributes
+    ----------
+    period : int
+    centre : ndarray
+        What each unit contributes on average above the least that it can, in turns.
+    variance : ndarray
+        Of each contribution, in squared turns.
+    positions : dict
+        Where each unit of the head is.
+    broad : dict
+        Where units are in the head of ``wide``: those of ``positions`` first, then more.
+    head, rest : list of Law
+        Of the units in ``broad``, and of the others.
+    degrees : list of int
+        Of the spectra, lower ones first.
+    """
+
+    contributions: Contributions
+    period: int
+    centre: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    positions: dict[int, int]
+    broad: dict[int, int]
+    head: list[Law]
+    rest: list[Law]
+    degrees: list[int]
+
+    @property
+    def wide(self) -> Spectrum:
+        """A spectrum that knows more units, for proofs; the first one if that knows all."""
+        return self._spectrum(self.degrees[0], True)
+
+    def spectrum(self, degree: int) -> Spectrum:
+        """Return the spectrum of one of the degrees; 0: a rough one, cheap and often enough."""
+        return self._spectrum(degree, len(self.positions) == len(self.broad))
+
+    def _spectrum(self, degree: int, whole: bool) -> Spectrum:
+        key = (degree, whole)
+        if key not in self._built and whole:
+            asked = degree or min(_ROUGH, self.degrees[0])
+            self._built[key] = build_spectra(self.head, self.rest, [asked])[0]
+        elif key not in self._built:
+            self._built[key] = narrowed(self._spectrum(degree, True), len(self.positions))
+        return self._built[key]
+
+    @cached_property
+    def _built(self) -> dict[tuple[int, bool], Spectrum]:
+        return {}
+
+    @classmethod
+    def of(cls, contributions: Contributions, positive: bool | None) -> Shared | None:
+        """Build them, for a class or whole; None where floats cannot tell the numbers apart."""
+        values = contributions.values
+        widths = [v[-1] - v[0] for v in values]
+        spread = math.isqrt(sum(width * width for width in widths)) + 1
+        if spread.bit_length() > 900:
+            return None
+        # SPREADS sigma around the mean, or the whole range on both sides of it.
+        period = min(spread * math.ceil(SPREADS * 2**19 * (1 + 1e-6)) // 2**20, 2 * sum(widths)) + 8
+        raw = [
+            (
+                np.array([(c - v[0]) / period for c in v]),
+                np.array([chance / contributions.denominator for chance in chances]),
+            )
+            for v, chances in zip(values, contributions.chances, strict=True)
+        ]
+        centre = np.array([float(turns @ chances) for turns, chances in raw])
+        laws = [Law(t - c, p) for (t, p), c in zip(raw, centre, strict=True)]
+        variance = np.array([float(law.turns**2 @ law.chances) for law in laws])
+        # Those that vary most first: their factors soon make a product negligible.
+        head = [*contributions.by_range, *(u for u, w in enumerate(widths) if not w)]
+        broad = head
+        if positive is not None:
+            head, broad = _heads(contributions, centre, variance, period, positive)
+        inside = set(broad)
+        rest = [u for u in contributions.by_range if u not in inside]
+        largest = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
+        degrees = [min(2**12, largest), largest]
+        if _are_few(contributions):
+            degrees = degrees[:1]  # what these leave open is counted
+        if rest:
+            crowded = sum(map(len, values)) > _FEW_VALUES * len(values)
+            degrees = [2**15 if crowded else 2**17]
+        positions, wider = ({u: j for j, u in enumerate(some)} for some in (head, broad))
+        return cls(
+            contributions, period, centre, variance, positions, wider,
+            [laws[u] for u in broad], [laws[u] for u in rest], sorted(set(degrees)),
+        )  # fmt: skip
+
+    def start(self, whole: bool) -> float:
+        """Return where the cut is when nothing is fixed, in turns from the centre of the sum.
+
+        Between whole numbers there is no mass, so with ``whole`` contributions the cut is half a
+        number below the first that belongs to ``classes[1]``.
+        """
+        return self._starts[whole]
+
+    @cached_property
+    def _starts(self) -> tuple[float, float]:
+        contributions = self.contributions
+        least, centre = sum(v[0] for v in contributions.values), math.fsum(self.centre)
+        cuts = (contributions.threshold, contributions.cut(0) - Fraction(1, 2))
+        first, second = (clamped((cut - least) / self.period) - centre for cut in cuts)
+        return first, second
+
+    def gain(self, unit: int, known: Fraction) -> float:
+        """Return how far fixing a unit to its contribution moves the cut, in turns."""
+        above = known - self.contributions.values[unit][0]
+        return clamped(above / self.period) - float(self.centre[unit])
+
+    def view(self, unit: int, value: Fraction) -> View:
+        """Return what the search needs to know of a unit that contributes some value."""
+        key = (unit, value)
+        if key in self._views:
+            return self._views[key]
+        known = value / self.contributions.scale
+        values = self.contributions.values[unit]
+        view = View(
+            self.gain(unit, known), known > values[0], known < values[-1], known.denominator == 1
+        )
+        if len(self._views) < _MOST_VIEWS:
+            self._views[key] = view
+        return view
+
+    def views(self, rows: NDArray[np.float64] | NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the view of every unit of every row, as numbers: (rows, units, 4)."""
+        model = self.contributions.model
+        if rows.dtype == np.bool_:
+            zeros, ones = self._binary_views
+            found: NDArray[np.float64] = np.where(rows[:, :, None], ones, zeros)
+            return found
+        found = np.empty((len(rows), model.n_units, 4))
+        for u, (values, which) in enumerate(distinct(model, rows)):
+            found[:, u] = np.array([self.view(u, value) for value in values])[which]
+        return found
+
+    def outlook(self, rows: NDArray[np.float64] | NDArray[np.bool_], positive: bool) -> Outlook:
+        """Return what the compiled searches need to know of rows of one class."""
+        views = self.views(rows)
+        gain, above, below = views[..., 0], views[..., 1] > 0, views[..., 2] > 0
+        costly, gainful = (above, below) if positive else (below, above)
+        whole = (views[..., 3] > 0).all(axis=1)
+        start = np.where(whole, self.start(True), self.start(False))
+        blur = self.blur(max(map(abs, self._starts)), gain)
+        near = (np.abs(start) <= FAR) & (np.abs(gain) <= FAR).all(axis=1)
+        return Outlook(gain, costly, gainful, start, blur, near)
+
+    @cached_property
+    def _binary_views(self) -> NDArray[np.float64]:
+        weights = self.contributions.model.weights.tolist()
+        zero = [self.view(u, Fraction(0)) for u in range(len(weights))]
+        one = [self.view(u, Fraction(w)) for u, w in enumerate(weights)]
+        return np.array([zero, one], dtype=np.float64)
+
+    @cached_property
+    def _views(self) -> dict[tuple[int, Fraction], View]:
+        return {}
+
+    def blur(self, start: float, gains: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bound the rounding of a row's cut, whatever is fixed."""
+        size = abs(start) + np.abs(gains).sum(axis=-1) + 2 * float(self.centre.sum())
+        blur: NDArray[np.float64] = (gains.shape[-1] + 8) * 2 * _UNIT * size
+        return blur
+
+
+def clamped(value: Fraction) -> float:
+    """Return a number of turns, cut off beyond ``FAR``: what is further out must not be summed."""
+    largest = Fraction(2 * FAR)
+    return float(max(min(value, largest), -largest))
+
+
+def _heads(
+    contributions: Contributions,
+    centre: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    period: int,
+    positive: bool,
+) -> tuple[list[int], list[int]]:
+    """Return the units that reasons are made of, and those that a proof must know besides.
+
+    The first have the best promise in some ranking. The others are those that the fewest exceed
+    in both the most that they can cost and in how likely they do.
+    """
+    width = np.array([(v[-1] - v[0]) / period for v in contributions.values])
+    cost = width - centre if positive else centre
+    scale = cost.max() or 1.0
+    # What never varies may still cost, if the instance is different: for a 0/1 column, its weight.
+    model = contributions.model
+    groups = (
+        [(u,) for u in range(len(centre))]
+        if model.units is None
+        else [unit.columns for unit in model.units]
+    )
+    unit = contributions.scale * period
+    most = [clamped(Fraction(float(np.abs(model.weights[list(g)]).max())) / unit) for g in groups]
+    cost = np.where(width > 0, cost, most)
+    keys = (cost, cost + variance / scale, width * (cost > 0))
+    size = math.ceil(4 * math.sqrt(len(centre)))
+    best = [np.argsort(-key, kind="stable")[:size].tolist() for key in keys]
+    head = list(dict.fromkeys(u for ranks in zip(*best, strict=True) for u in ranks))
+    share = cost / np.maximum(width, 1e-300)
+    exceeded = [
+        np.count_nonzero((width >= width[u]) & (share >= share[u])) for u in range(len(cost))
+    ]
+    others = np.argsort(exceeded, kind="stable")[: _PROOF_FACTOR * size].tolist()
+    return head, list(dict.fromkeys([*head, *others]))
+
+
+class Outlook(NamedTuple):
+    """Rows of one class before the spectra: (rows, units) each, and where their cuts start."""
+
+    gain: NDArray[np.float64]
+    costly: NDArray[np.bool_]
+    gainful: NDArray[np.bool_]
+    start: NDArray[np.float64]
+    blur: NDArray[np.float64]
+    near: NDArray[np.bool_]  # (rows,): nothing is too far out
+
+
+class View(NamedTuple):
+    """A known contribution: how far it moves the cut, and how it compares with what may come."""
+
+    gain: float
+    above_least: bool
+    below_most: bool
+    whole: bool

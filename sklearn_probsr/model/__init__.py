@@ -1,0 +1,1 @@
+"""Models: linear classifiers over features, as exact functions of their floats."""

@@ -1,0 +1,195 @@
+"""ArgmaxModel: several linear scores, the largest of which decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._base import Columns
+from sklearn_probsr.model._checks import check_names, finite_matrix
+from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._units import Unit, check_units
+
+__all__ = ["AnyModel", "ArgmaxModel"]
+
+
+@dataclass(frozen=True, eq=False)
+class ArgmaxModel(Columns):
+    """A classifier that says the class with the largest of several linear scores.
+
+    A reason must keep the winner ahead of every rival; a duel with one of them is a `LinearModel`,
+    see `duel`. In each column weights are rounded to 51 bits of the largest, so that differences
+    of them are exact, and with them everything that is said about the model.
+
+    Parameters
+    ----------
+    weights : array-like of shape (classes, d)
+        Finite weights of each score.
+    intercepts : array-like of shape (classes,)
+        What each score is without any feature.
+    last : bool, default=False
+        Whether of equal scores the last wins, and not the first.
+    feature_names : sequence of str or None, default=None
+        Unique names; ``x0, x1, ...`` when None.
+    classes : sequence of labels or None, default=None
+        The label of each class; ``0, 1, ...`` when None.
+    units : sequence of Unit, of (name, columns) pairs, mapping or None, default=None
+        As in `LinearModel`.
+
+    Examples
+    --------
+    >>> model = ArgmaxModel([[2, 0, 1], [0, 2, 0], [1, 1, 0]], [0, 0, 1], classes=["a", "b", "c"])
+    >>> model.predict([[1, 0, 1], [0, 1, 0], [0, 0, 0]])
+    array(['a', 'b', 'c'], dtype='<U1')
+    """
+
+    weights: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    last: bool = field(default=False, kw_only=True)
+    feature_names: tuple[str, ...] = field(default=(), kw_only=True)
+    classes: tuple[Any, ...] = field(default=(), kw_only=True)
+    units: tuple[Unit, ...] | None = field(default=None, kw_only=True)
+
+    def __init__(
+        self,
+        weights: ArrayLike,
+        intercepts: ArrayLike,
+        *,
+        last: bool = False,
+        feature_names: Sequence[str] | None = None,
+        classes: Sequence[Any] | None = None,
+        units: Any = None,
+    ) -> None:
+        values = finite_matrix(weights, 2, "weights")
+        constants = finite_matrix(intercepts, 1, "intercepts")
+        if len(values) < 2 or len(constants) != len(values):
+            raise InvalidInputError(
+                "An ArgmaxModel has one row of weights and one intercept for each of at least two "
+                f"classes, got {len(values)} rows and {len(constants)} intercepts."
+            )
+        put = object.__setattr__
+        put(self, "weights", _on_a_grid(values))
+        put(self, "intercepts", _on_a_grid(constants[:, None])[:, 0])
+        put(self, "last", bool(last))
+        put(self, "feature_names", check_names(feature_names, values.shape[1]))
+        put(self, "classes", _labels(classes, len(values)))
+        put(self, "units", None if units is None else check_units(units, values.shape[1]))
+        for array in (self.weights, self.intercepts):
+            array.flags.writeable = False
+
+    @property
+    def decision(self) -> dict[str, Any]:
+        """What decides: the arguments of the model, but for names, classes and units."""
+        return {"weights": self.weights, "intercepts": self.intercepts, "last": self.last}
+
+    def duel(self, winner: int, rival: int) -> LinearModel:
+        """Return the decision between two classes, by position; the winner is ``classes[1]``."""
+        return self.cached((winner, rival), lambda: self._duel(winner, rival))
+
+    def _duel(self, winner: int, rival: int) -> LinearModel:
+        wins_tie = winner > rival if self.last else winner < rival
+        return LinearModel(
+            self.weights[winner] - self.weights[rival],
+            float(self.intercepts[rival] - self.intercepts[winner]),
+            strict=not wins_tie,
+            feature_names=self.feature_names,
+            classes=(self.classes[rival], self.classes[winner]),
+            units=self.units,
+        )
+
+    def duels(self, winner: int) -> list[LinearModel]:
+        """Return the duels of a class with each of its rivals."""
+        rivals = [k for k in range(len(self.classes)) if k != winner]
+        return [self.duel(winner, rival) for rival in rivals]
+
+    def winners(self, rows: NDArray[Any]) -> NDArray[np.intp]:
+        """Return which of the classes each checked row belongs to, exactly."""
+        values = rows.astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = values @ self.weights.T + self.intercepts
+            sizes = np.abs(values) @ np.abs(self.weights).T + np.abs(self.intercepts)
+            # As in LinearModel: what rounding and underflow may do to a sum, in any order.
+            bounds = (self.n_features + 3) * (2.0**-52 * sizes.max(axis=1) + 2.0**-1070)
+            best: NDArray[np.intp] = np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)
+            top = np.take_along_axis(scores, best[:, None], axis=1)
+            close = (scores >= top - 2 * bounds[:, None]).sum(axis=1) > 1
+        doubtful = np.flatnonzero(close | ~np.isfinite(sizes).all(axis=1))
+        if len(doubtful):
+            different, which = np.unique(rows[doubtful], axis=0, return_inverse=True)
+            exact = np.array([self._exact_winner(row) for row in different])
+            best[doubtful] = exact[which.ravel()]
+        return best
+
+    def _exact_winner(self, row: NDArray[Any]) -> int:
+        entries = [Fraction(float(x)) for x in row]
+        scores = [
+            sum((Fraction(w) * x for w, x in zip(weights, entries, strict=True) if x), Fraction(b))
+            for weights, b in zip(self.weights.tolist(), self.intercepts.tolist(), strict=True)
+        ]
+        top = max(scores)
+        return len(scores) - 1 - scores[::-1].index(top) if self.last else scores.index(top)
+
+    def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+        """Return about how far each checked row is on the side of a class: ahead of all others."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = rows.astype(np.float64) @ self.weights.T + self.intercepts
+            leads = scores[:, winner] - np.delete(scores, winner, axis=1).max(axis=1)
+        return np.asarray(leads)
+
+    def runner_up(self, row: NDArray[Any]) -> LinearModel:
+        """Return the duel of a checked row's winner with the rival that comes closest to it."""
+        winner = int(self.winners(row[None, :])[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self.weights @ row.astype(np.float64) + self.intercepts
+        scores = np.nan_to_num(scores, nan=-np.inf)
+        scores[winner] = -np.inf
+        rivals = [k for k in range(len(scores)) if k != winner]
+        return self.duel(winner, max(rivals, key=lambda k: scores[k]))
+
+    def margin(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return for each row how far its winner is ahead of the next class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows of zeros and ones, or of what the units can be.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Never negative.
+        """
+        rows = self.check_rows(X)
+        found = [
+            min(float(duel.margin(row[None, :])[0]) for duel in self.duels(int(winner)))
+            for row, winner in zip(rows, self.winners(rows), strict=True)
+        ]
+        return np.array(found, dtype=np.float64)
+
+
+AnyModel = LinearModel | ArgmaxModel
+
+
+def _on_a_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round each column to multiples of one power of two that leave 51 bits for the largest."""
+    found = values.copy()
+    for j, top in enumerate(np.abs(values).max(axis=0, initial=0.0).tolist()):
+        # Multiples of the least float are exact as they are.
+        shift = min(51 - math.frexp(top)[1], 1074)
+        if top:
+            found[:, j] = [math.ldexp(round(math.ldexp(v, shift)), -shift) for v in values[:, j]]
+    return found + 0.0
+
+
+def _labels(classes: Sequence[Any] | None, n: int) -> tuple[Any, ...]:
+    labels = tuple(range(n)) if classes is None else tuple(classes)
+    if len(labels) != n or len(set(labels)) != n:
+        raise InvalidInputError(f"classes must be {n} different labels, got {classes!r}.")
+    return labels

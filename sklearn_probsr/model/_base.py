@@ -1,0 +1,278 @@
+"""Checks of a model's rows and features: the right columns, values that it takes, known names."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._checks import (
+    as_array,
+    check_names,
+    first_wrong,
+    labels_of,
+    listing,
+    zeros_and_ones,
+)
+from sklearn_probsr.model._units import Unit, check_states
+
+__all__ = ["Columns"]
+
+T = TypeVar("T")
+
+
+class Columns(ABC):
+    """A classifier by its columns, the units that they belong to, and its classes."""
+
+    feature_names: tuple[str, ...]
+    classes: tuple[Any, ...]
+    units: tuple[Unit, ...] | None
+
+    @property
+    @abstractmethod
+    def decision(self) -> dict[str, Any]:
+        """What decides: the arguments of the model, but for names, classes and units."""
+
+    def _with(self, feature_names: Sequence[str]) -> dict[str, Any]:
+        """Return all arguments that make the same model, with some names of its columns."""
+        return {
+            **self.decision,
+            "feature_names": feature_names,
+            "classes": self.classes,
+            "units": self.units,
+        }
+
+    def renamed(self, feature_names: Sequence[str]) -> Self:
+        """Return the same model with other names of its columns."""
+        return type(self)(**self._with(feature_names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._with(self.feature_names))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key()[0])
+
+    def _key(self) -> tuple[Any, ...]:
+        values = self.decision.values()
+        decides = tuple(v.tobytes() if isinstance(v, np.ndarray) else v for v in values)
+        return decides, self.feature_names, self.classes, self.units
+
+    @abstractmethod
+    def winners(self, rows: NDArray[Any]) -> NDArray[np.intp]:
+        """Return which of the classes each checked row belongs to, exactly."""
+
+    @abstractmethod
+    def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+        """Return about how far each checked row is on the side of a class."""
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class label of each row, by exact arithmetic.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows of zeros and ones, or of what the units can be.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels out of ``classes``.
+        """
+        return self._labels[self.winners(self.check_rows(X))]
+
+    @cached_property
+    def _labels(self) -> NDArray[Any]:
+        if len({type(label) for label in self.classes}) == 1 and np.ndim(self.classes[0]) == 0:
+            return np.array(self.classes)
+        labels = np.empty(len(self.classes), dtype=object)
+        labels[:] = self.classes
+        return labels
+
+    def cached(self, key: Any, make: Callable[[], T]) -> T:
+        """Return what ``make`` gave for ``key`` before, or make it now and keep it.
+
+        Tables that depend on the weights alone live as long as the model and are not pickled.
+        """
+        if key not in self._cache:
+            self._cache[key] = make()
+        value: T = self._cache[key]
+        return value
+
+    @cached_property
+    def _cache(self) -> dict[Any, Any]:
+        return {}
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns, d."""
+        return len(self.feature_names)
+
+    @property
+    def n_units(self) -> int:
+        """The number of units; every column is one if none were declared."""
+        return len(self.feature_names) if self.units is None else len(self.units)
+
+    @property
+    def unit_names(self) -> tuple[str, ...]:
+        """The name of every unit."""
+        if self.units is None:
+            return self.feature_names
+        return tuple(unit.name for unit in self.units)
+
+    @property
+    def first_columns(self) -> list[int]:
+        """The first column of every unit: its only one where all are 0/1 features."""
+        if self.units is None:
+            return list(range(self.n_features))
+        return [unit.columns[0] for unit in self.units]
+
+    def sum_by_unit(self, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums of numbers per column (rows, columns) over the columns of each unit."""
+        if self.units is None:
+            return parts
+        columns = [column for unit in self.units for column in unit.columns]
+        starts = np.cumsum([0, *(len(unit.columns) for unit in self.units)])[:-1]
+        totals: NDArray[np.float64] = np.add.reduceat(parts[:, columns], starts, axis=1)
+        return totals
+
+    def describe(self, unit: int, row: NDArray[Any]) -> str:
+        """Say in words what a unit is in a row."""
+        if self.units is None:
+            return f"{self.feature_names[unit]} = {float(row[unit]):g}"
+        chosen = self.units[unit]
+        return chosen.describe([float(row[column]) for column in chosen.columns])
+
+    def check_row(self, x: ArrayLike) -> NDArray[Any]:
+        """Return one instance, or say which value it cannot have."""
+        array = as_array(x, "x")
+        self.check_columns(labels_of(x), "x")
+        if array.ndim == 2 and array.shape[0] == 1:
+            array = array[0]
+        if array.ndim != 1:
+            raise InvalidInputError(
+                f"x must be one instance, a vector of {self.n_features} numbers, got an "
+                f"array of shape {array.shape}. Use sufficient_reasons for several rows."
+            )
+        if len(array) != self.n_features:
+            raise InvalidInputError(
+                f"x must have one value per feature, {self.n_features}, got {len(array)}."
+            )
+        row: NDArray[Any] = self.check_values(array[None, :], "x")[0]
+        return row
+
+    def check_rows(self, X: ArrayLike) -> NDArray[Any]:
+        """Return instances, or say which value they cannot have.
+
+        They are booleans where every column is a feature of its own, else floats.
+        """
+        array = as_array(X, "X")
+        self.check_columns(getattr(X, "columns", None), "X")
+        if array.ndim != 2:
+            raise InvalidInputError(
+                f"X must have two dimensions, (rows, {self.n_features} features), got an array "
+                f"of shape {array.shape}. Write [x] for a single instance."
+            )
+        if array.shape[1] != self.n_features:
+            raise InvalidInputError(
+                f"X must have one column per feature, {self.n_features}, got {array.shape[1]}."
+            )
+        return self.check_values(array, "X")
+
+    def check_columns(self, columns: Any, name: str) -> None:
+        """Refuse a frame whose columns are this model's features in another order."""
+        if columns is None or tuple(columns) == self.feature_names:
+            return
+        named = all(isinstance(column, str) for column in columns)
+        missing = set(self.feature_names) - set(columns)
+        if named and missing and not self._names_made_up:
+            first = next(known for known in self.feature_names if known in missing)
+            raise InvalidInputError(
+                f"{name} must have the model's columns, it lacks {first!r}. "
+                f"It has {listing(list(columns))}."
+            )
+        if set(columns) == set(self.feature_names):
+            at = next(i for i, column in enumerate(columns) if column != self.feature_names[i])
+            raise InvalidInputError(
+                f"{name} has the model's features in another order: column {at} is "
+                f"{columns[at]!r}, the model has {self.feature_names[at]!r} there. "
+                "Reorder it with X[list(model.feature_names)]."
+            )
+
+    def check_values(self, array: NDArray[Any], name: str) -> NDArray[Any]:
+        """Return rows of the right shape as booleans or floats, or say what is wrong in them."""
+        if self.units is not None:
+            return check_states(array, self.units, self.feature_names, name)
+        if array.dtype == np.bool_:
+            return array
+        ones, valid = zeros_and_ones(array)
+        if not valid.all():
+            row, column, where = first_wrong(valid, name)
+            raise InvalidInputError(
+                f"{name} must be 0 or 1 in every column, got {array[row, column]} in {where}"
+                f"column {self.feature_names[column]!r}. Binarize it first."
+            )
+        return ones
+
+    def check_features(self, features: Iterable[int | str], argument: str) -> tuple[int, ...]:
+        """Return the indices of units, given as indices or as names, without repetition."""
+        if isinstance(features, str):
+            raise InvalidInputError(
+                f"{argument} must be a collection of features, got the text {features!r}. "
+                f"Write [{features!r}]."
+            )
+        try:
+            given = list(features)
+        except TypeError:
+            raise InvalidInputError(
+                f"{argument} must be a collection of features, got {features!r}."
+            ) from None
+        return tuple(dict.fromkeys(self._index(feature, argument) for feature in given))
+
+    def _index(self, feature: int | str, argument: str) -> int:
+        if isinstance(feature, str):
+            if feature in self._positions:
+                return self._positions[feature]
+            raise InvalidInputError(
+                f"{argument} names an unknown feature, {feature!r}. "
+                f"The model's features are {listing(self.unit_names)}."
+            )
+        try:
+            index = operator.index(feature)
+        except TypeError:
+            raise InvalidInputError(
+                f"{argument} must hold feature indices or names, got {feature!r}."
+            ) from None
+        if isinstance(feature, bool | np.bool_):
+            raise InvalidInputError(
+                f"{argument} must hold feature indices or names, got {feature!r}. "
+                "Use np.flatnonzero to turn a mask into indices."
+            )
+        if not 0 <= index < self.n_units:
+            raise InvalidInputError(
+                f"{argument} names an unknown feature, {index}. "
+                f"The model's features are 0 to {self.n_units - 1}."
+            )
+        return index
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.unit_names)}
+
+    @cached_property
+    def _names_made_up(self) -> bool:
+        return self.feature_names == check_names(None, self.n_features)
+
+
+def _rebuild(kind: type[Columns], arguments: dict[str, Any]) -> Columns:
+    return kind(**arguments)

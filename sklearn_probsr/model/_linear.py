@@ -1,0 +1,239 @@
+"""LinearModel: frozen weights, threshold, tie rule and names."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sklearn_probsr.model._base import Columns
+from sklearn_probsr.model._checks import (
+    check_classes,
+    check_names,
+    check_threshold,
+    check_weights,
+)
+from sklearn_probsr.model._exact import integer_multiples
+from sklearn_probsr.model._units import Unit, check_units
+
+__all__ = ["IntegerForm", "LinearModel"]
+
+_EXACT_FLOAT_SUM = 2**53
+
+
+@dataclass(frozen=True)
+class IntegerForm:
+    """The same classifier on integers: class 1 iff ``weights · x >= threshold``.
+
+    On integers, ``>`` is ``>=`` with the next threshold, so the tie rule disappears: class 1
+    is kept iff ``weights · x >= threshold`` and class 0 iff ``weights · x <= threshold - 1``.
+    """
+
+    weights: list[int]
+    threshold: int
+
+    def margin(self, row: NDArray[np.bool_]) -> tuple[bool, int]:
+        """Return the class of a row, and what its class can lose before it changes."""
+        total = sum(self.weights[i] for i in np.flatnonzero(row))
+        positive = total >= self.threshold
+        return positive, (total - self.threshold if positive else self.threshold - 1 - total)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel(Columns):
+    """A linear classifier, as the exact real function of its float weights.
+
+    It says ``classes[1]`` iff ``x · weights >= threshold`` (``>`` when ``strict``). Its features
+    are 0/1 columns, unless ``units`` says otherwise.
+
+    Parameters
+    ----------
+    weights : array-like of shape (d,)
+        Finite weights.
+    threshold : float
+        Finite threshold.
+    strict : bool, default=False
+        Whether a tie ``x · weights == threshold`` belongs to ``classes[0]``.
+    feature_names : sequence of str or None, default=None
+        Unique names; ``x0, x1, ...`` when None.
+    classes : pair of labels, default=(0, 1)
+        The label of each class.
+    units : sequence of Unit, of (name, columns) pairs, mapping or None, default=None
+        Which columns are known or unknown together, and what they can be. A pair stands for a
+        binary column, or for one-hot columns without a dropped category if there are several;
+        `Unit` says more. Reasons, masks and curves then count units. None: every column is a
+        binary feature of its own.
+
+    Examples
+    --------
+    >>> model = LinearModel([5, 1, -3, 2, -1], threshold=5)
+    >>> model.predict([[1, 0, 0, 1, 1], [0, 0, 0, 1, 1]])
+    array([1, 0])
+    >>> model.margin([[1, 0, 0, 1, 1]])
+    array([1.])
+    """
+
+    weights: NDArray[np.float64]
+    threshold: float
+    strict: bool = field(default=False, kw_only=True)
+    feature_names: tuple[str, ...] = field(default=(), kw_only=True)
+    classes: tuple[Any, Any] = field(default=(0, 1), kw_only=True)
+    units: tuple[Unit, ...] | None = field(default=None, kw_only=True)
+
+    def __init__(
+        self,
+        weights: ArrayLike,
+        threshold: float,
+        *,
+        strict: bool = False,
+        feature_names: Sequence[str] | None = None,
+        classes: Sequence[Any] = (0, 1),
+        units: Any = None,
+    ) -> None:
+        values = check_weights(weights)
+        put = object.__setattr__
+        put(self, "weights", values)
+        put(self, "threshold", check_threshold(threshold))
+        put(self, "strict", bool(strict))
+        put(self, "feature_names", check_names(feature_names, len(values)))
+        put(self, "classes", check_classes(classes))
+        put(self, "units", None if units is None else check_units(units, len(values)))
+
+    @property
+    def decision(self) -> dict[str, Any]:
+        """What decides: the arguments of the model, but for names, classes and units."""
+        return {"weights": self.weights, "threshold": self.threshold, "strict": self.strict}
+
+    @cached_property
+    def binary_core(self) -> LinearModel | None:
+        """The same model on one 0/1 column per unit, without units; None if there are others."""
+        if self.units is None:
+            return self
+        if not all(unit.is_binary for unit in self.units):
+            return None
+        return LinearModel(
+            self.weights[self.first_columns],
+            self.threshold,
+            strict=self.strict,
+            feature_names=self.unit_names,
+            classes=self.classes,
+        )
+
+    def core_rows(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return checked rows in the columns of the binary core."""
+        ones: NDArray[np.bool_]
+        if self.units is None:
+            ones = rows
+            return ones
+        ones = rows[:, self.first_columns] == 1
+        return ones
+
+    @cached_property
+    def integer_form(self) -> IntegerForm:
+        """The same classifier with integer weights, where no tie is left."""
+        multiples, unit = integer_multiples(self.weights)
+        level = Fraction(self.threshold) / unit
+        return IntegerForm(multiples, math.floor(level) + 1 if self.strict else math.ceil(level))
+
+    @cached_property
+    def _float_form(self) -> tuple[NDArray[np.float64], float, float]:
+        """Weights, threshold and error bound of a float dot product that decides the class.
+
+        The score ``x · w - t`` in floats is within the bound of the exact one, times a positive
+        number. Small integers make it exact; a cut half way between them makes ties visible.
+        """
+        form = self.integer_form
+        if sum(map(abs, form.weights)) + abs(form.threshold) < _EXACT_FLOAT_SUM // 2:
+            return np.array(form.weights, dtype=np.float64), form.threshold - 0.5, 0.0
+        top = max(float(np.abs(self.weights).max()), abs(self.threshold))
+        exponent = -math.frexp(top)[1] - len(self.weights).bit_length()
+        weights = np.ldexp(self.weights, exponent)
+        threshold = math.ldexp(self.threshold, exponent)
+        total = float(np.abs(weights).sum()) + abs(threshold)
+        # |fl(x·w - t) - (x·w - t)| <= (d + 1) u (sum |w| + |t|) / (1 - (d + 1) u), any order
+        # of summation, u = 2^-53; the second term is the underflow of the scaling.
+        n = len(weights) + 2
+        return weights, threshold, n * 2.0**-52 * total + n * 2.0**-1073
+
+    def is_positive(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell by the exact sign which checked rows belong to ``classes[1]``."""
+        if rows.dtype == np.bool_:
+            weights, threshold, bound = self._float_form
+            scores = rows.astype(np.float64) @ weights - threshold
+            doubtful = np.abs(scores) <= bound
+        else:
+            scores, doubtful = self._scores(rows)
+        positive: NDArray[np.bool_] = scores > 0
+        for i in np.flatnonzero(doubtful):
+            positive[i] = self._exact_sign(rows[i])
+        return positive
+
+    def _scores(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return ``x · w - t`` in floats, and where rounding may have changed its sign."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = rows @ self.weights - self.threshold
+            sizes = np.abs(rows) @ np.abs(self.weights) + abs(self.threshold)
+            # As in _float_form, with what underflow may take from each product.
+            n = len(self.weights) + 2
+            safe = np.abs(scores) > n * 2.0**-52 * sizes + n * 2.0**-1070
+        return scores, ~(safe & np.isfinite(sizes))
+
+    def _exact_sign(self, row: NDArray[Any]) -> bool:
+        total = sum((w for w in self.contributions(row)), start=Fraction(0))
+        level = Fraction(self.threshold)
+        return total > level if self.strict else total >= level
+
+    def contributions(self, row: NDArray[Any]) -> list[Fraction]:
+        """Return exactly what each unit of a checked row adds to ``x · weights``."""
+        if self.units is None:
+            terms = zip(self.weights.tolist(), row.tolist(), strict=True)
+            return [Fraction(w) if x else Fraction(0) for w, x in terms]
+        return [
+            sum(
+                (Fraction(self.weights[j]) * Fraction(row[j]) for j in unit.columns if row[j]),
+                start=Fraction(0),
+            )
+            for unit in self.units
+        ]
+
+    def winners(self, rows: NDArray[Any]) -> NDArray[np.intp]:
+        """Return which of the classes each checked row belongs to, exactly."""
+        return self.is_positive(rows).astype(np.intp)
+
+    def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+        """Return about how far each checked row is on the side of a class."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            leads = rows.astype(np.float64) @ self.weights - self.threshold
+        return leads if winner else -leads
+
+    def margin(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return ``x · weights - threshold`` for each row, correctly rounded.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows of zeros and ones, or of what the units can be.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The nearest floats; infinite where the exact value is beyond the largest float.
+        """
+        return np.array([self._margin_of(row) for row in self.check_rows(X)], dtype=np.float64)
+
+    def _margin_of(self, row: NDArray[Any]) -> float:
+        if row.dtype == np.bool_:
+            with contextlib.suppress(OverflowError):
+                return math.fsum([*self.weights[row].tolist(), -self.threshold])
+        exact = sum(self.contributions(row), start=-Fraction(self.threshold))
+        try:
+            return float(exact)
+        except OverflowError:
+            return math.inf if exact > 0 else -math.inf

@@ -1,0 +1,251 @@
+"""Units: what a user calls a feature, and the columns of the model that it fills."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._checks import finite_floats, listing
+
+__all__ = ["Unit", "check_states", "check_units"]
+
+_BINARY = ((0.0,), (1.0,))
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A feature as a person sees it: one or more columns that are known or unknown together.
+
+    Parameters
+    ----------
+    name : str
+    columns : sequence of int
+        The model's columns that it fills.
+    states : sequence of sequences of float, or None, default=None
+        The values that its columns can take together, one sequence a state: ``[[0], [1]]`` for a
+        binary column, the rows of an identity matrix for one-hot columns, and a row of zeros more
+        if one category was dropped. None: real-valued, anything can come.
+    labels : sequence of str, default=()
+        What a person calls each state; made up from the values when empty.
+
+    Examples
+    --------
+    >>> Unit.one_hot("job", [3, 4], labels=["job: clerk", "job: nurse"]).describe([0, 1])
+    'job: nurse'
+    >>> Unit.one_hot("job", [3, 4], dropped="admin").describe([0, 0])
+    'job: admin'
+    >>> Unit.real("age", 0).describe([41.5])
+    'age = 41.5'
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    states: tuple[tuple[float, ...], ...] | None = None
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "name", str(self.name))
+        put(self, "columns", _columns(self.columns, self.name))
+        if self.states is not None:
+            put(self, "states", _states(self.states, len(self.columns), self.name))
+        labels: Any = self.labels
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise InvalidInputError(
+                f"unit {self.name!r} must have a sequence of labels, got {self.labels!r}."
+            )
+        put(self, "labels", tuple(map(str, self.labels)))
+        if self.labels and len(self.labels) != len(self.states or ()):
+            raise InvalidInputError(
+                f"unit {self.name!r} must have one label per state, {len(self.states or ())}, got "
+                f"{len(self.labels)}."
+            )
+
+    @classmethod
+    def binary(cls, name: str, column: int, labels: Sequence[str] = ()) -> Unit:
+        """Return a column of zeros and ones; the labels are those of 0 and of 1."""
+        return cls(name, (column,), _BINARY, labels)  # type: ignore[arg-type]
+
+    @classmethod
+    def one_hot(
+        cls,
+        name: str,
+        columns: Sequence[int],
+        *,
+        dropped: bool | str = False,
+        labels: Sequence[str] = (),
+    ) -> Unit:
+        """Return columns of which exactly one is 1, or none for a category that was dropped.
+
+        Parameters
+        ----------
+        name : str
+        columns : sequence of int
+        dropped : bool or str, default=False
+            Whether a row of zeros stands for one category more, or that category's name.
+        labels : sequence of str, default=()
+            What a person calls each column's category, and the dropped one's last.
+        """
+        columns = _columns(columns, name)
+        states = [tuple(float(i == j) for j in columns) for i in columns]
+        texts = list(map(str, labels))
+        if dropped:
+            states.append((0.0,) * len(columns))
+            if isinstance(dropped, str) and len(texts) < len(states):
+                texts = texts or [f"{name}: #{j}" for j in range(len(columns))]
+                texts.append(f"{name}: {dropped}")
+        return cls(name, columns, tuple(states), tuple(texts))
+
+    @classmethod
+    def real(cls, name: str, columns: int | Sequence[int]) -> Unit:
+        """Return one column, or several that belong together, of any finite numbers."""
+        single = np.ndim(columns) == 0 and not isinstance(columns, str)
+        return cls(name, (columns,) if single else columns)  # type: ignore[arg-type]
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether it is one column of zeros and ones."""
+        return self.states == _BINARY
+
+    def state_of(self, values: Sequence[float]) -> int | None:
+        """Return which state some values are; None if they are none."""
+        at = tuple(float(v) for v in values)
+        return self.states.index(at) if self.states is not None and at in self.states else None
+
+    def describe(self, values: Sequence[float]) -> str:
+        """Say what the values of its columns mean."""
+        state = self.state_of(values)
+        if state is not None and self.labels:
+            return self.labels[state]
+        if len(self.columns) == 1:
+            return f"{self.name} = {values[0]:g}"
+        if state is not None and sum(values) == 1:
+            return f"{self.name} is in column {self.columns[list(values).index(1)]}"
+        return f"{self.name} = ({', '.join(f'{v:g}' for v in values)})"
+
+
+def _columns(columns: Any, name: str) -> tuple[int, ...]:
+    try:
+        found = tuple(operator.index(i) for i in columns)
+    except TypeError:
+        raise InvalidInputError(
+            f"unit {name!r} must name its columns by a sequence of indices, got {columns!r}."
+        ) from None
+    if not found:
+        raise InvalidInputError(f"unit {name!r} must have at least one column, got none.")
+    return found
+
+
+def _states(states: Any, width: int, name: str) -> tuple[tuple[float, ...], ...]:
+    try:
+        found = tuple(tuple(float(v) for v in state) for state in states)
+    except (TypeError, ValueError):
+        found = ()
+    sound = all(len(state) == width and np.isfinite(state).all() for state in found)
+    if not found or not sound or len(set(found)) != len(found):
+        raise InvalidInputError(
+            f"unit {name!r} must have different states of {width} finite "
+            f"number{'s' if width > 1 else ''} each, got {states!r}."
+        )
+    return found
+
+
+def check_units(units: Any, d: int) -> tuple[Unit, ...]:
+    """Return units that share out the columns of a model, each to one of them.
+
+    A pair of a name and column indices stands for a binary column, or for one-hot columns if
+    there are several; a mapping of names to columns is a sequence of such pairs.
+    """
+    items = units.items() if isinstance(units, Mapping) else units
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise InvalidInputError(
+            f"units must be a sequence of Unit objects or of (name, columns) pairs, got {units!r}."
+        )
+    found = tuple(_unit(item, i) for i, item in enumerate(items))
+    names = [unit.name for unit in found]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInputError(f"units must have unique names, got {twice!r} twice.")
+    owner: dict[int, str] = {}
+    for unit in found:
+        for column in unit.columns:
+            if not 0 <= column < d:
+                raise InvalidInputError(
+                    f"unit {unit.name!r} names column {column}; the model has columns 0 to {d - 1}."
+                )
+            if column in owner:
+                raise InvalidInputError(
+                    f"units must not share columns, got column {column} in {owner[column]!r} and "
+                    f"{unit.name!r}."
+                )
+            owner[column] = unit.name
+    if len(owner) != d:
+        missing = [str(i) for i in range(d) if i not in owner]
+        raise InvalidInputError(
+            f"units must cover every column of the model, got none for {listing(missing)}."
+        )
+    return found
+
+
+def _unit(item: Any, i: int) -> Unit:
+    if isinstance(item, Unit):
+        return item
+    name, columns = f"u{i}", item
+    if isinstance(item, tuple | list) and len(item) == 2:
+        if isinstance(item[0], str):
+            name, columns = item
+        elif isinstance(item[1], str):
+            columns, name = item
+    if isinstance(columns, int | np.integer):
+        columns = (columns,)
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise InvalidInputError(
+            f"units must be a sequence of Unit objects or of (name, columns) pairs, got {item!r}."
+        )
+    indices = _columns(columns, name)
+    return Unit.binary(name, indices[0]) if len(indices) == 1 else Unit.one_hot(name, indices)
+
+
+def check_states(
+    array: NDArray[Any], units: Sequence[Unit], feature_names: Sequence[str], name: str
+) -> NDArray[np.float64]:
+    """Return rows as floats in which every unit is in a state that it can have."""
+    rows = finite_floats(array, feature_names, name)
+    for unit in units:
+        if unit.states is None:
+            continue
+        part = rows[:, unit.columns]
+        states = np.array(unit.states)
+        bad = np.ones(len(part), dtype=np.bool_)
+        for state in states:
+            bad &= (part != state).any(axis=1)
+        if bad.any():
+            i = int(np.flatnonzero(bad)[0])
+            _refuse(unit, part[i], f" in row {i}" if name != "x" else "", name)
+    return rows
+
+
+def _refuse(unit: Unit, values: NDArray[np.float64], where: str, name: str) -> None:
+    shown = ", ".join(f"{v:g}" for v in values)
+    if unit.is_binary:
+        raise InvalidInputError(
+            f"{name} must be 0 or 1 in unit {unit.name!r}, got {shown}{where}. Binarize it first, "
+            "or declare it as Unit.real."
+        )
+    hint = "Encode it as the model was trained, or give the unit one state more."
+    if np.count_nonzero(values == 1) > 1:
+        raise InvalidInputError(
+            f"{name} has more than one category in unit {unit.name!r}: ({shown}){where}. {hint}"
+        )
+    if not values.any():
+        hint = "If a category was dropped, declare it with Unit.one_hot(..., dropped=True)."
+    raise InvalidInputError(
+        f"{name} has a category in unit {unit.name!r} that was never seen: ({shown}){where} is "
+        f"none of its {len(unit.states or ())} states. {hint}"
+    )

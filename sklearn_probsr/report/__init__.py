@@ -1,0 +1,1 @@
+"""Reports: reasons beside SHAP values, as tables, pictures and a page."""

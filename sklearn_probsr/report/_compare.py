@@ -1,0 +1,233 @@
+"""compare: reasons beside SHAP values, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import shap
+from numpy.typing import NDArray
+
+from sklearn_probsr.distributions._completions import (
+    Background,
+    Distribution,
+    Marginals,
+    Matching,
+    column_means,
+    rows_for,
+)
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain._batches import Question
+from sklearn_probsr.explain._explainer import SufficientReasonExplainer
+from sklearn_probsr.model._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.report._comparison import Comparison
+from sklearn_probsr.report._growth import grow
+from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.search._prefixes import prefixes, score
+
+__all__ = ["compare"]
+
+Others = Mapping[str, Sequence[Iterable[int | str]]]
+
+
+def compare(
+    model: Any,
+    X: Any,
+    masker: Any = None,
+    *,
+    delta: float = 0.95,
+    shap_values: Any = None,
+    others: Others | None = None,
+    n_jobs: int | None = None,
+) -> Comparison:
+    """Put the sufficient reason of every row beside its SHAP values.
+
+    Parameters
+    ----------
+    model : fitted classifier or Pipeline, pair (coef, intercept), or LinearModel
+    X : DataFrame, array-like or sparse of shape (n, columns)
+    masker : None, "uniform", data, shap masker or distribution, default=None
+        What may replace an unknown feature, as in `SufficientReasonExplainer`; the SHAP values are
+        computed on the same background, all rows of it.
+    delta : float, default=0.95
+        The probability that a reason guarantees.
+    shap_values : Explanation, array-like of shape (n, features) or None, default=None
+        SHAP values that you have already; None: those of `shap.LinearExplainer`. With an axis of
+        outputs, those of the predicted class are taken.
+    others : mapping of name to one set of features per row, or None, default=None
+        Other methods' sets, by feature index or name, to be scored by the same guarantee.
+    n_jobs : int or None, default=None
+        How many jobs share the search for reasons.
+
+    Returns
+    -------
+    Comparison
+        Tables, words and pictures.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+    >>> found = compare(LogisticRegression(C=9).fit(X, y), X, X, delta=0.9)
+    >>> found.to_frame()[["reason", "reason_size", "abs_shap_size"]]
+      reason  reason_size  abs_shap_size
+    0  (x0,)            1              1
+    1  (x0,)            1              1
+    2  (x0,)            1              1
+    3  (x0,)            1              1
+    """
+    if isinstance(masker, Matching):
+        raise InvalidInputError(
+            "compare scores sets by what replaces the other features, and Matching replaces "
+            "nothing. Pass data, or Background(X)."
+        )
+    explainer = SufficientReasonExplainer(model, masker, delta=delta, n_jobs=n_jobs)
+    explained = explainer(X)
+    told = explained.reasons
+    linear, law = explainer.linear_model, explainer.distribution
+    question = Question(linear, law, "certified", {"delta": 1.0}, None)
+    sure = question.answer(told.rows, n_jobs, silent=False)
+    values = _shap_values(linear, law, told, shap_values)
+    table = _columns(linear, law, told, sure, values, decimal_fraction(delta))
+    for name, sets in (others or {}).items():
+        table |= _other(linear, law, told, name, sets)
+    return Comparison(
+        table=table,
+        shap_values=values,
+        values=explained.data if explained.display_data is None else explained.display_data,
+        mask=told.mask,
+        feature_names=linear.unit_names,
+        classes=linear.classes,
+        delta=float(delta),
+        distribution=str(law),
+        others=tuple(others or ()),
+        search=partial(grow, question, told.rows, {float(delta): told, 1.0: sure}, n_jobs),
+    )
+
+
+def _shap_values(
+    model: AnyModel, law: Distribution, told: SufficientReasons, given: Any
+) -> NDArray[np.float64]:
+    """Return SHAP values of every unit: the user's, or shap's own on the same background."""
+    rows = told.rows.astype(np.float64)
+    if given is None:
+        if not len(rows):
+            return np.zeros((0, model.n_units))
+        # Of a linear model only the means matter; shap knows no weights of rows, nor marginals.
+        background = column_means(model, law)[None, :]
+        if isinstance(law, Background | Marginals) and len(set(law.weights.tolist())) == 1:
+            background = rows_for(model, law).astype(np.float64)
+        mask = shap.maskers.Independent(background, max_samples=len(background))
+        scores = (
+            list(zip(model.weights, model.intercepts, strict=True))
+            if isinstance(model, ArgmaxModel)
+            else [(model.weights, -model.threshold)]
+        )
+        each = [shap.LinearExplainer(score, mask).shap_values(rows) for score in scores]
+        found = each[0] if len(each) == 1 else np.stack(each, axis=2)
+    else:
+        found = np.asarray(getattr(given, "values", given), dtype=np.float64)
+    if found.ndim == 3 and found.shape[::2] == (len(rows), len(model.classes)):
+        # Those of the second of two classes, as scikit-learn orders outputs, or of the predicted.
+        own = 1 if len(model.classes) == 2 else model.winners(told.rows)
+        found = found[np.arange(len(rows)), :, own]
+    if found.shape == (len(rows), model.n_units):
+        one_each: NDArray[np.float64] = found
+        return one_each
+    if found.shape == (len(rows), model.n_features) and model.units is not None:
+        return model.sum_by_unit(found)
+    raise InvalidInputError(
+        f"shap_values must have one value per row and feature, {(len(rows), model.n_units)}, got "
+        f"shape {found.shape}. Explain the same rows, and one output of the model."
+    )
+
+
+def _columns(
+    model: AnyModel,
+    law: Distribution,
+    told: SufficientReasons,
+    sure: SufficientReasons,
+    values: NDArray[np.float64],
+    delta: Fraction,
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of the table."""
+    n, size = len(told), told.size
+    second = (model.winners(told.rows) == 1) | (len(model.classes) > 2)
+    signed = np.where(second, 1.0, -1.0)[:, None] * values  # towards the prediction
+    by_size = np.argsort(-np.abs(values), axis=1, kind="stable")
+    by_sign = np.argsort(-signed, axis=1, kind="stable")
+    largest, towards = prefixes(model, told.rows, (by_size, by_sign), size, delta, law)
+    top = np.zeros_like(told.mask)
+    for i in range(n):
+        top[i, by_size[i, : size[i]]] = True
+    mass = np.abs(values).sum(axis=1)
+    inside = np.where(told.mask, np.abs(values), 0.0).sum(axis=1)
+    names = np.array(model.unit_names, dtype=object)
+    reason = np.empty(n, dtype=object)
+    reason[:] = [tuple(names[list(told.features_of(i))]) for i in range(n)]
+    table: dict[str, NDArray[Any]] = {
+        "prediction": told.prediction,
+        "margin": model.margin(told.rows),
+        "reason": reason,
+        "reason_size": size,
+        "guarantee_lower": told.lower,
+        "guarantee_upper": told.upper,
+        "minimality": told.minimality.astype(object),
+        "sure_size": sure.size,
+        "abs_shap_size": largest.size,
+        "signed_shap_size": towards.size,
+        "top_shap_guarantee_lower": largest.lower,
+        "top_shap_guarantee_upper": largest.upper,
+        "overlap": _jaccard(top, told.mask),
+        "shap_share": np.where(mass > 0, inside / np.where(mass > 0, mass, 1.0), 1.0),
+        "hurting": (top & (signed < 0)).sum(axis=1),
+    }
+    other: Distribution | None = None
+    if isinstance(law, Background):
+        other, word = Marginals(rows_for(model, law), law.weights), "independent"
+    elif isinstance(law, Marginals):
+        other, word = Background(rows_for(model, law), law.weights), "joint"
+    if other is not None:
+        table |= _scored(model, other, told.rows, told.mask, word)
+    return table
+
+
+def _scored(
+    model: AnyModel, law: Distribution, rows: NDArray[Any], mask: NDArray[np.bool_], word: str
+) -> dict[str, NDArray[Any]]:
+    """Return the guarantee of one set per row."""
+    lower, upper = score(model, rows, mask, law)
+    return {f"{word}_guarantee_lower": lower, f"{word}_guarantee_upper": upper}
+
+
+def _jaccard(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return how much two sets per row have in common; 1 if both are empty."""
+    both, either = (first & second).sum(axis=1), (first | second).sum(axis=1)
+    shares: NDArray[np.float64] = np.where(either > 0, both / np.maximum(either, 1), 1.0)
+    return shares
+
+
+def _other(
+    model: AnyModel,
+    law: Distribution,
+    told: SufficientReasons,
+    name: str,
+    sets: Sequence[Iterable[int | str]],
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of another method's sets."""
+    if len(sets) != len(told):
+        raise InvalidInputError(
+            f"others[{name!r}] must hold one set of features per row, {len(told)}, got {len(sets)}."
+        )
+    mask = np.zeros_like(told.mask)
+    for i, s in enumerate(sets):
+        mask[i, list(model.check_features(s, f"others[{name!r}]"))] = True
+    return {
+        f"{name}_size": mask.sum(axis=1),
+        **_scored(model, law, told.rows, mask, name),
+        f"{name}_overlap": _jaccard(mask, told.mask),
+    }

@@ -1,0 +1,346 @@
+"""Comparison: the frozen result of comparing reasons with SHAP, as tables, words and pictures."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.report._growth import Growth
+from sklearn_probsr.results._archive import atomically, plain_label
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Comparison"]
+
+_FORMAT = "sklearn-probsr comparison 2"
+# People take in about so many facts at once.
+_FEW = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Sufficient reasons beside SHAP values, one row each; made by `compare`.
+
+    Attributes
+    ----------
+    table : dict of str to ndarray
+        The columns of `to_frame`.
+    shap_values : ndarray of shape (n, features)
+        Those of the second of two classes, or of the predicted one of more.
+    values : ndarray of shape (n, features)
+        The features as a person reads them.
+    mask : ndarray of bool, shape (n, features)
+        Which features are in each reason.
+    feature_names : tuple of str
+    classes : tuple of labels
+    delta : float
+    distribution : str
+        What the guarantees speak of.
+    others : tuple of str, default=()
+        The names of other methods in the table.
+    search : callable or None, default=None
+        What finds `growth` when it is asked for.
+    """
+
+    table: dict[str, NDArray[Any]]
+    shap_values: NDArray[np.float64]
+    values: NDArray[Any]
+    mask: NDArray[np.bool_]
+    feature_names: tuple[str, ...]
+    classes: tuple[Any, ...]
+    delta: float
+    distribution: str
+    others: tuple[str, ...] = ()
+    search: Callable[[], Growth] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.mask)
+
+    def to_frame(self) -> Any:
+        """Return the table, one line for each row.
+
+        Returns
+        -------
+        DataFrame
+            ``prediction``, ``margin``, ``reason`` (feature names), ``reason_size``,
+            ``guarantee_lower``, ``guarantee_upper``, ``minimality``; ``sure_size`` (the size at
+            delta = 1); ``abs_shap_size`` and ``signed_shap_size`` (how long a prefix of the
+            features by abs(SHAP), and by SHAP value towards the prediction, must be to reach
+            delta); ``top_shap_guarantee_lower`` and ``top_shap_guarantee_upper`` (of the
+            ``reason_size`` features with the largest abs(SHAP)); ``overlap`` (of those with the
+            reason, Jaccard); ``shap_share`` (of the abs(SHAP) mass inside the reason);
+            ``hurting`` (how many of those features speak against the prediction). Over background
+            rows ``independent_guarantee_lower`` and ``independent_guarantee_upper``, the reason's
+            guarantee if the features were independent; over marginals the same with ``joint``.
+            For each other method its ``_size``, ``_guarantee_lower``, ``_guarantee_upper`` and
+            ``_overlap``.
+        """
+        import pandas as pd
+
+        return pd.DataFrame({name: pd.Series(column) for name, column in self.table.items()})
+
+    def features(self) -> Any:
+        """Return how often each feature is in a reason, beside its mean abs(SHAP).
+
+        Returns
+        -------
+        DataFrame
+            One line for each class and feature, and for all rows together (class "all"), with
+            ``rows``, ``in_reason`` (a share), ``mean_abs_shap``, and the rank of the feature by
+            each, 1 being the first.
+        """
+        import pandas as pd
+
+        predictions = self.table["prediction"]
+        groups = [("all", np.ones(len(self), dtype=np.bool_))]
+        groups += [(label, predictions == label) for label in self.classes]
+        parts = []
+        for label, inside in groups:
+            count = int(inside.sum())
+            often = self.mask[inside].sum(axis=0) / max(count, 1)
+            mean = np.abs(self.shap_values[inside]).sum(axis=0) / max(count, 1)
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "class": [label] * len(often),
+                        "feature": self.feature_names,
+                        "rows": count,
+                        "in_reason": often,
+                        "mean_abs_shap": mean,
+                        "rank_by_reason": _ranks(often),
+                        "rank_by_shap": _ranks(mean),
+                    }
+                )
+            )
+        return pd.concat(parts, ignore_index=True)
+
+    def summary(self) -> str:
+        """Say in plain words what the table says."""
+        n, table = len(self), self.table
+        head = f"{n} row{'s' if n != 1 else ''}, delta = {self.delta:g}, over {self.distribution}."
+        if not n:
+            return head
+        size, top = table["reason_size"], table["top_shap_guarantee_lower"]
+        short = np.mean(size <= _FEW)
+        proved = np.mean(table["minimality"] == "minimum")
+        enough = np.mean(top >= self.delta)
+        lines = [
+            head,
+            f"A reason has {_middle(size)} features of {len(self.feature_names)}; {_share(short)} "
+            f"have at most {_FEW}. {_share(proved)} are proved to be as small as possible.",
+            f"By |SHAP| one must show {_middle(table['abs_shap_size'])} features to be as sure, by "
+            f"SHAP value towards the prediction {_middle(table['signed_shap_size'])}; to be "
+            f"certain, {_middle(table['sure_size'])}.",
+            f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
+            f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
+            f"reach {self.delta:g}.",
+            f"They share {_share(np.mean(table['overlap']))} of their features with the reason "
+            f"(mean Jaccard overlap); {np.mean(table['hurting']):.1f} of them speak against the "
+            "prediction.",
+        ]
+        for word, meaning in (
+            ("independent", "If the features were independent, the reasons' guarantees would be"),
+            ("joint", "In the rows themselves, where features go together, the guarantees are"),
+        ):
+            if f"{word}_guarantee_lower" in table:
+                median = np.median(table[f"{word}_guarantee_lower"])
+                low = np.min(table[f"{word}_guarantee_lower"])
+                lines.append(f"{meaning} {_least(median)} (median), {_least(low)} at worst.")
+        for name in self.others:
+            known = table[f"{name}_guarantee_lower"]
+            lines.append(
+                f"{name}: {_middle(table[f'{name}_size'])} features, which keep the class in "
+                f"{_least(np.median(known))} (median); {_share(np.mean(known >= self.delta))} of "
+                f"the rows reach {self.delta:g}."
+            )
+        return "\n".join(lines)
+
+    def plot(self) -> Figure:
+        """Draw sizes side by side, guarantees of the top SHAP features, and ranks.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        from sklearn_probsr.report._picture import draw
+
+        return draw(self)
+
+    @cached_property
+    def growth(self) -> Growth:
+        """The reasons of every row at several levels of delta, found when first asked for."""
+        if self.search is None:
+            raise InvalidInputError("This comparison does not know how reasons grow.")
+        return self.search()
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write a page that explains every row, to read in any browser without Python.
+
+        One file that asks nothing of a network: the summary, a table of the rows to sort and
+        filter, the reason of each beside its SHAP values, and a slider for the guarantee, for
+        which the reasons at several levels are searched first. The file appears when it is whole;
+        one that was there before is replaced.
+
+        Parameters
+        ----------
+        path : path-like
+        title : str or None, default=None
+            The headline; None: a general one.
+        """
+        from sklearn_probsr.report._page import page
+
+        text = page(self, title).encode()
+        atomically(Path(path), lambda file: file.write(text))
+
+    def to_markdown(self, max_rows: int = 20) -> str:
+        """Return the summary and the first rows as Markdown.
+
+        Parameters
+        ----------
+        max_rows : int, default=20
+        """
+        names = [
+            "prediction", "reason", "reason_size", "guarantee_lower", "minimality",
+            "abs_shap_size", "top_shap_guarantee_lower", "overlap", "hurting",
+        ]  # fmt: skip
+        lines = [self.summary(), "", f"| row | {' | '.join(names)} |"]
+        lines.append("|" + " --- |" * (len(names) + 1))
+        for i in range(min(len(self), max_rows)):
+            cells = [_cell(name, self.table[name][i]) for name in names]
+            lines.append(f"| {i} | {' | '.join(cells)} |")
+        if len(self) > max_rows:
+            lines.append(f"\n{len(self) - max_rows} more rows.")
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return everything, `growth` included, as JSON; `from_json` reads it back."""
+        columns = {name: [_json(v) for v in column] for name, column in self.table.items()}
+        return json.dumps(
+            {
+                "format": _FORMAT,
+                "table": columns,
+                "shap_values": self.shap_values.tolist(),
+                "values": [[_json(v) for v in row] for row in self.values],
+                "growth": {
+                    "levels": self.growth.levels,
+                    "mask": np.packbits(self.growth.mask, axis=2).tolist(),
+                    "lower": self.growth.lower.tolist(),
+                    "minimality": self.growth.minimality.tolist(),
+                },
+                "mask": self.mask.astype(int).tolist(),
+                "feature_names": self.feature_names,
+                "classes": [plain_label(label) for label in self.classes],
+                "delta": self.delta,
+                "distribution": self.distribution,
+                "others": self.others,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Comparison:
+        """Read what `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        Comparison
+        """
+        try:
+            held = json.loads(text)
+            if held.pop("format") != _FORMAT:
+                raise ValueError
+        except (ValueError, KeyError, AttributeError, TypeError):
+            raise InvalidInputError("This is not what Comparison.to_json wrote.") from None
+        width = len(held["feature_names"])
+        table = {name: _column(name, column) for name, column in held.pop("table").items()}
+        grown = _growth(held.pop("growth"), width)
+        found = cls(
+            table=table,
+            values=np.array(held.pop("values"), dtype=object).reshape(-1, width),
+            shap_values=np.array(held.pop("shap_values"), dtype=np.float64).reshape(-1, width),
+            mask=np.array(held.pop("mask"), dtype=np.bool_).reshape(-1, width),
+            feature_names=tuple(held.pop("feature_names")),
+            classes=tuple(held.pop("classes")),
+            others=tuple(held.pop("others")),
+            **held,
+        )
+        found.__dict__["growth"] = grown
+        return found
+
+    def __repr__(self) -> str:
+        return f"Comparison(<{len(self)} rows, {len(self.feature_names)} features>)"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        words = "".join(f"<p>{escape(line)}</p>" for line in self.summary().split("\n"))
+        table: str = self.to_frame().to_html(max_rows=20, escape=True)
+        return f"<div>{words}{table}</div>"
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return ranks from 1 on, the largest first, ties alike."""
+    return np.array([1 + int((values > v).sum()) for v in values], dtype=np.int64)
+
+
+def _middle(sizes: NDArray[Any]) -> str:
+    return f"{np.median(sizes):g} (median, {sizes.min()} to {sizes.max()})"
+
+
+def _share(value: Any) -> str:
+    return f"{100 * float(value):.0f}%"
+
+
+def _least(value: Any) -> str:
+    return lower_text(float(value), 4)
+
+
+def _cell(name: str, value: Any) -> str:
+    if name == "reason":
+        return ", ".join(str(v).replace("|", "\\|") for v in value)
+    if name.endswith("lower"):
+        return lower_text(float(value), 4)
+    text = f"{value:.3g}" if isinstance(value, float) else str(value)
+    return text.replace("|", "\\|")
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _growth(held: dict[str, Any], width: int) -> Growth:
+    levels = tuple(held["levels"])
+    bits = np.array(held["mask"], dtype=np.uint8).reshape(len(levels), -1, -(-width // 8))
+    mask = np.unpackbits(bits, axis=2, count=width).astype(np.bool_)
+    return Growth(
+        levels,
+        mask,
+        np.array(held["lower"], dtype=np.float64).reshape(mask.shape[:2]),
+        np.array(held["minimality"], dtype=np.str_).reshape(mask.shape[:2]),
+    )
+
+
+def _column(name: str, values: list[Any]) -> NDArray[Any]:
+    if name in {"reason", "minimality"}:
+        column = np.empty(len(values), dtype=object)
+        column[:] = [tuple(v) for v in values] if name == "reason" else values
+        return column
+    if not values:
+        return np.zeros(0)
+    return np.array(values)

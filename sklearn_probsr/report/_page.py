@@ -1,0 +1,326 @@
+"""The page: a comparison as one HTML file that needs neither Python nor a network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import zlib
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.results._reason import CLAIMS
+
+if TYPE_CHECKING:
+    from sklearn_probsr.report._comparison import Comparison
+
+__all__ = ["page"]
+
+_TITLE = "Which few features settle each decision?"
+# Bars of a row: the largest SHAP values, and whatever is in one of its reasons.
+_BARS = 12
+# Guarantees are written as whole parts of this, rounded down.
+_PARTS = 10_000
+# A page with more data than this holds it compressed.
+_PLAIN = 4_000_000
+
+_HELP = {
+    "row": ("Row", "The position of the row in the data, from 0."),
+    "class": ("Class", "What the model predicts for the row."),
+    "reason": (
+        "Reason",
+        "The fewest features found that settle the class: known these, it is kept with at least "
+        "the probability asked for, whatever replaces the others, over {distribution}.",
+    ),
+    "size": ("Features", "How many features the reason has, of {features}."),
+    "lower": (
+        "Guarantee",
+        "At least so probable is it that the class stays, when the features of the reason are "
+        "known and the others are replaced, over {distribution}. A proved bound, rounded down.",
+    ),
+    "proved": (
+        "Proved",
+        "What is proved of the size. minimum: no smaller set reaches the probability asked for; "
+        "subset-minimal: none of its features can be left out; locally-minimal: no single one "
+        "can; near-: the same, up to cases that stayed undecided.",
+    ),
+    "margin": (
+        "Margin",
+        "How far the row is from where the class changes; negative for the first of two classes.",
+    ),
+    "abs": (
+        "By |SHAP|",
+        "How many features one must take, those with the largest absolute SHAP values first, to "
+        "reach {delta}.",
+    ),
+    "signed": (
+        "By signed SHAP",
+        "How many features one must take, those whose SHAP values speak most for the class first, "
+        "to reach {delta}.",
+    ),
+    "top": (
+        "As many by |SHAP|",
+        "What as many features as the reason has at {delta} guarantee, if they are those with the "
+        "largest absolute SHAP values. Brown: short of {delta}.",
+    ),
+    "overlap": (
+        "Overlap",
+        "How much those features and the reason at {delta} have in common: shared ones, of all in "
+        "either (Jaccard).",
+    ),
+    "share": ("SHAP inside", "The share of all absolute SHAP values that is inside the reason."),
+    "hurting": (
+        "Speak against",
+        "How many of the features with the largest absolute SHAP values speak against the class.",
+    ),
+    "sure": ("For certain", "How many features keep the class with probability 1."),
+    "independent": (
+        "If independent",
+        "What the reason at {delta} would guarantee if the features were independent of each "
+        "other, with the same distributions one by one.",
+    ),
+    "joint": (
+        "In the rows",
+        "What the reason at {delta} guarantees when all unknown features are replaced together, by "
+        "those of one row.",
+    ),
+}
+_LIVE, _BESIDE = "Reason for {level}", "SHAP, for {delta}"
+_MORE = "The reason for {delta}"
+
+
+def page(comparison: Comparison, title: str | None) -> str:
+    """Return the text of the page."""
+    try:
+        import jinja2
+        from markupsafe import Markup
+    except ImportError:
+        raise ImportError(
+            "Comparison.to_html needs Jinja2. Run: pip install 'sklearn-probsr[report]'",
+            name="jinja2",
+        ) from None
+    from sklearn_probsr import __version__
+
+    parts = files("sklearn_probsr.report") / "page"
+    texts = {name: (parts / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")}
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string((parts / "page.html").read_text(encoding="utf-8"))
+    columns = _table(comparison)
+    n = len(comparison)
+    return template.render(
+        title=_TITLE if title is None else title,
+        version=__version__,
+        count=f"{n:,} row{'s' if n != 1 else ''}, guarantees of {_percent(comparison.delta)}",
+        distribution=comparison.distribution,
+        words=comparison.summary().split("\n")[1:],
+        tiles=_tiles(comparison) if n else [],
+        glossary=[{"label": c["term"], "help": c["help"]} for c in columns],
+        data=_packed(_data(comparison, columns)) if n else None,
+        style=Markup(texts["page.css"]),
+        script=Markup(texts["page.js"]),
+    )
+
+
+def _percent(level: float) -> str:
+    return f"{100 * level:.6g}%"
+
+
+def _tiles(comparison: Comparison) -> list[dict[str, str]]:
+    """Return the numbers at the top."""
+    table, delta = comparison.table, _percent(comparison.delta)
+    short = np.mean(table["top_shap_guarantee_lower"] < comparison.delta)
+    proved = np.mean(table["minimality"] == "minimum")
+    found = [
+        ("Features in a reason", f"{np.median(table['reason_size']):g}",
+         f"The median, for a guarantee of {delta}, of {len(comparison.feature_names)} features."),
+        ("By |SHAP| instead", f"{np.median(table['abs_shap_size']):g}",
+         f"The median of how many features with the largest absolute SHAP values reach {delta}."),
+        ("SHAP falls short", f"{100 * short:.0f}%",
+         "The share of rows in which as many features as the reason has, by absolute SHAP value, "
+         f"do not guarantee {delta}."),
+        ("Proved smallest", f"{100 * proved:.0f}%",
+         f"The share of reasons of which it is proved that no smaller set reaches {delta}."),
+    ]  # fmt: skip
+    return [{"label": label, "value": value, "help": words} for label, value, words in found]
+
+
+def _table(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the columns of the table: where the page finds them, and what they mean."""
+    table = comparison.table
+    words = {
+        "distribution": comparison.distribution,
+        "delta": _percent(comparison.delta),
+        "features": str(len(comparison.feature_names)),
+    }
+
+    def column(key: str, kind: str, group: str = "", wide: bool = True) -> dict[str, Any]:
+        label, words_ = _HELP[key]
+        return {
+            "key": key, "label": label, "term": label, "help": words_.format(**words),
+            "kind": kind, "group": group.replace("{delta}", words["delta"]), "wide": wide,
+        }  # fmt: skip
+
+    found = [
+        column("row", "text", wide=False),
+        column("class", "text", wide=False),
+        column("reason", "text", _LIVE, wide=False),
+        column("size", "number", _LIVE, wide=False),
+        column("lower", "guarantee", _LIVE, wide=False),
+        column("proved", "text", _LIVE),
+        column("abs", "number", _BESIDE, wide=False),
+        column("signed", "number", _BESIDE),
+        column("top", "guarantee", _BESIDE, wide=False),
+        column("overlap", "share", _BESIDE),
+        column("hurting", "number", _BESIDE),
+        column("share", "share", _MORE),
+    ]
+    found += [
+        column(word, "guarantee", _MORE)
+        for word in ("independent", "joint")
+        if f"{word}_guarantee_lower" in table
+    ]
+    found += [column("sure", "number"), column("margin", "number")]
+    over = comparison.distribution
+    for k, name in enumerate(comparison.others):
+        more = (
+            ("size", "number", "Features", f"How many features {name} names."),
+            ("lower", "guarantee", "Guarantee", f"What they guarantee, over {over}."),
+        )
+        found += [
+            {"key": f"other-{k}-{key}", "label": label, "term": f"{name}: {label}", "help": text,
+             "kind": kind, "group": name, "wide": True}
+            for key, kind, label, text in more
+        ]  # fmt: skip
+    return found
+
+
+def _data(comparison: Comparison, columns: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what the script of the page reads."""
+    table, growth = comparison.table, comparison.growth
+    classes = [str(label) for label in comparison.classes]
+    held = {
+        "abs": table["abs_shap_size"].tolist(),
+        "signed": table["signed_shap_size"].tolist(),
+        "sure": table["sure_size"].tolist(),
+        "hurting": table["hurting"].tolist(),
+        "top": _parts(table["top_shap_guarantee_lower"]),
+        "overlap": _short(table["overlap"]),
+        "share": _short(table["shap_share"]),
+        "margin": _short(table["margin"]),
+    }
+    for word in ("independent", "joint"):
+        if f"{word}_guarantee_lower" in table:
+            held[word] = _parts(table[f"{word}_guarantee_lower"])
+    for k, name in enumerate(comparison.others):
+        held[f"other-{k}-size"] = table[f"{name}_size"].tolist()
+        held[f"other-{k}-lower"] = _parts(table[f"{name}_guarantee_lower"])
+    words = sorted(set(growth.minimality.ravel().tolist()))
+    return {
+        "features": comparison.feature_names,
+        "classes": classes,
+        "distribution": comparison.distribution,
+        "delta": comparison.delta,
+        "deltaText": _percent(comparison.delta),
+        "levels": growth.levels,
+        "words": words,
+        "claims": {word: _claim(word) for word in words},
+        "meanShap": _short(np.abs(comparison.shap_values).mean(axis=0)),
+        "table": columns,
+        "columns": held,
+        "short": (table["top_shap_guarantee_lower"] < comparison.delta).astype(int).tolist(),
+        "rows": _rows(comparison, words),
+    }
+
+
+def _claim(word: str) -> str:
+    """Return what a word claims, without the numbers that differ from row to row."""
+    return CLAIMS[word].replace("reaches {delta} + {epsilon}", "is known to reach {delta}")
+
+
+def _rows(comparison: Comparison, words: list[str]) -> list[dict[str, Any]]:
+    """Return each row's features, those with the largest SHAP values first, and its reasons."""
+    growth, shap_values = comparison.growth, comparison.shap_values
+    n, width = shap_values.shape
+    order = np.argsort(-np.abs(shap_values), axis=1, kind="stable")
+    # From here on features are in that order.
+    sets = np.take_along_axis(growth.mask, order[None], axis=2)
+    listed = sets.any(axis=0) | (np.arange(width) < _BARS)
+    units = order[listed]
+    of_row = np.repeat(np.arange(n), listed.sum(axis=1))
+    effects = _short(shap_values[of_row, units])
+    cells = [_plain(value) for value in comparison.values[of_row, units].tolist()]
+    flat = [part for three in zip(units.tolist(), effects, cells, strict=True) for part in three]
+    ends = [0, *(3 * listed.sum(axis=1).cumsum()).tolist()]
+    rest = _short(np.where(listed, 0.0, np.take_along_axis(shap_values, order, axis=1)).sum(axis=1))
+    changes = _changes(sets, listed.cumsum(axis=1) - 1)
+    lower = np.array([_parts(level) for level in growth.lower]).T.tolist()
+    proved = np.searchsorted(words, growth.minimality).T.tolist()
+    places = {label: k for k, label in enumerate(comparison.classes)}
+    won = [places[label] for label in comparison.table["prediction"].tolist()]
+    others = (~listed).sum(axis=1).tolist()
+    return [
+        {
+            "class": won[i],
+            "units": flat[ends[i] : ends[i + 1]],
+            "others": others[i],
+            "rest": rest[i],
+            "sets": changes[i],
+            "lower": lower[i],
+            "proved": proved[i],
+        }
+        for i in range(n)
+    ]
+
+
+def _changes(sets: NDArray[np.bool_], places: NDArray[np.intp]) -> list[list[list[int]]]:
+    """Return, row by row, the places that join or leave its set from level to level."""
+    changed = np.diff(sets, axis=0, prepend=False).transpose(1, 0, 2)
+    of_row, _, column = changed.nonzero()
+    flat = places[of_row, column].tolist()
+    ends = changed.sum(axis=2).cumsum().tolist()
+    parts = [flat[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+    levels = len(sets)
+    return [parts[levels * i : levels * (i + 1)] for i in range(len(places))]
+
+
+def _packed(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data, or, if there is a lot of it, the data compressed."""
+    text = json.dumps(data, separators=(",", ":"))
+    if len(text) <= _PLAIN:
+        return data
+    return {"deflated": base64.b64encode(zlib.compress(text.encode(), 6)).decode()}
+
+
+def _parts(lower: NDArray[np.float64]) -> list[int]:
+    """Return lower bounds in whole parts, rounded down."""
+    parts = np.floor(lower * _PARTS + 1e-6)  # 0.57 is 5700 parts, though its product is less
+    whole: list[int] = (parts - (parts / _PARTS > lower)).astype(np.int64).tolist()
+    return whole
+
+
+def _short(
+    values: NDArray[np.float64],
+) -> list[float]:
+    """Return numbers to four digits, whole ones as such; infinities become large."""
+    finite: list[float] = np.nan_to_num(values).tolist()
+    return [_rounded(value, 4) for value in finite]
+
+
+def _rounded(value: float, digits: int) -> float:
+    if value.is_integer() and abs(value) < 10**15:
+        return int(value)
+    return float(f"{value:.{digits}g}")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as the page shows it: a number to six digits, or text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, int | float) and math.isfinite(value):
+        return _rounded(float(value), 6)
+    return str(value)

@@ -1,0 +1,1 @@
+"""Results: reasons and curves as frozen values, in words and in files."""

@@ -1,0 +1,1 @@
+"""Searches: which features, how few, and with what proof."""

@@ -1,0 +1,196 @@
+"""The search among rows that share facts: the fewest facts, of a part of the rows.
+
+What is proved of a set is proved of the rows searched, not of those that they were drawn from;
+of these the enclosure speaks, which comes from the rows held out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.distributions._completions import Matching
+from sklearn_probsr.engines.rows._facts import Rules, best_of_size, worth
+from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.laws._matching import Neighbours, and_all, counts, states_of
+from sklearn_probsr.model._base import Columns
+from sklearn_probsr.search._coins import Found, Task
+
+__all__ = ["search_conditional"]
+
+# Words of 64 rows that the exact search of one instance may look at: about 10 ms.
+_BUDGET = 10_000_000
+# Beyond the budget, so many sets of each size are grown further.
+_BEAM = 32
+# Sets of up to so many facts are compared with all their subsets.
+_MOST_SUBSETS = 10
+
+
+def search_conditional(model: Columns, rows: NDArray[Any], task: Task, law: Matching) -> Found:
+    """Return for each row a small set that reaches delta in the rows searched, and its bounds."""
+    found = Found.empty(len(rows), model.n_units)
+    states, winners = states_of(model, rows), model.winners(rows)
+    n = int(np.count_nonzero(~law.confirming))
+    rules = model.cached(
+        ("rules", n, law.min_rows, task.delta, law.cautious),
+        lambda: (_cautious_rules if law.cautious else _rules)(n, law.min_rows, task.delta),
+    )
+    for i in range(len(rows)):
+        seen = Neighbours(model, law, states[i], int(winners[i]))
+        features, minimality, least = _Search(seen, task, rules).run(i)
+        found.write(i, features, seen.guarantee(features), minimality, least)
+    return found
+
+
+def _rules(n: int, least: int, delta: Fraction) -> Rules:
+    """Return in whole numbers what reaches delta."""
+    need = [math.ceil(delta * k) for k in range(n + 1)]
+    # The most bad rows beside g good ones: g >= delta (g + b).
+    allow = [min(math.floor(g / delta) - g, n) if delta else n for g in range(n + 1)]
+    return Rules(np.array(need), np.array(allow), least)
+
+
+def _cautious_rules(n: int, least: int, delta: Fraction) -> Rules:
+    """Return in whole numbers what reaches delta by the lower bound of its share."""
+    level = float(delta)
+    need = np.empty(n + 1, np.int64)
+    least_good = 0
+    for k in range(n + 1):
+        # Of more rows at least as many must be good.
+        while least_good <= k and worth(least_good, k - least_good) < level:
+            least_good += 1
+        need[k] = least_good
+    good = np.arange(n + 1)
+    most = np.searchsorted(need, good, side="right") - 1  # of how many rows so many good ones do
+    return Rules(need, np.maximum(most - good, -1), least)
+
+
+class _Search:
+    """The search of one instance; members are numbered from 0."""
+
+    def __init__(self, seen: Neighbours, task: Task, rules: Rules) -> None:
+        self.seen, self.task, self.rules = seen, task, rules
+        barred = {*task.include, *task.exclude}
+        self.members = [u for u in range(len(seen.states)) if u not in barred]
+        self.facts = seen.facts(task.include, self.members)
+        self.most = len(self.members) if task.most is None else min(task.most, len(self.members))
+
+    def run(self, i: int) -> tuple[list[int], str, int]:
+        """Return row i's features, what was proved of them, and the least size of any such set."""
+        chosen, refuted = self._smallest(self.rules)
+        word = "minimum"
+        if chosen is None and refuted <= self.most:
+            chosen = next((s for s, good, bad in self._beam() if self._enough(good, bad)), None)
+            if chosen is not None:
+                chosen, word = self._shrunk(chosen, refuted)
+        if chosen is None:
+            chosen, word = self._best(), "best-of-size"
+            if chosen is None or self.task.max_size is None:
+                raise self._unreachable(i, chosen, refuted > self.most)
+        features = [*self.task.include, *(self.members[j] for j in chosen)]
+        least = len(chosen) if word == "minimum" else min(refuted, len(self.members))
+        return features, word, len(self.task.include) + least
+
+    def _smallest(self, rules: Rules) -> tuple[tuple[int, ...] | None, int]:
+        """Return a smallest set that is good enough, or the first size that stayed open."""
+        budget = _BUDGET
+        for size in range(self.most + 1):
+            verdict, chosen, _, deeper, spent = best_of_size(self.facts, rules, size, budget)
+            budget -= spent
+            if verdict == 1:
+                return tuple(chosen.tolist()), size
+            if verdict < 0:
+                return None, size
+            if not deeper:
+                break
+        return None, self.most + 1
+
+    def _best(self) -> tuple[int, ...] | None:
+        """Return the best set found, whether it reaches delta or not; None if rows are too few."""
+        n = len(self.rules.need)
+        any_share = Rules(np.zeros(n, np.int64), np.full(n, n, np.int64), self.rules.least)
+        best, value, budget = None, -1.0, _BUDGET
+        for size in range(self.most + 1):
+            verdict, chosen, found, _, spent = best_of_size(self.facts, any_share, size, budget)
+            budget -= spent
+            if found > value:
+                best, value = tuple(chosen.tolist()), found
+            if verdict == 0:
+                return best
+            if budget < 0:
+                break
+        for grown, good, bad in self._beam() if budget < 0 else ():
+            if worth(good, bad) > value:
+                best, value = grown, worth(good, bad)
+        return best
+
+    def _beam(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
+        """Grow sets by one fact at a time from the best of each size, and return them all.
+
+        They come by size, the best first, with their good and bad rows; none has too few.
+        """
+        layer: list[tuple[tuple[int, ...], int, int]] = [((), *self._left(()))]
+        for _ in range(self.most):
+            grown = {}
+            for chosen, _, _ in layer[:_BEAM]:
+                rows = self._rows(chosen)
+                for j, (good, bad) in enumerate(counts(self.facts, *rows)):
+                    if j not in chosen and good + bad >= self.rules.least:
+                        grown[tuple(sorted((*chosen, j)))] = good, bad
+            order = sorted(grown, key=lambda s: (-worth(*grown[s]), s))
+            layer = [(chosen, *grown[chosen]) for chosen in order]
+            yield from layer
+
+    def _shrunk(self, chosen: tuple[int, ...], least: int) -> tuple[tuple[int, ...], str]:
+        """Leave out facts as long as what is left reaches delta; no set below ``least`` does."""
+        if len(chosen) <= _MOST_SUBSETS:
+            smaller = (s for k in range(least, len(chosen)) for s in combinations(chosen, k))
+            return next(filter(self._reaches, smaller), chosen), "subset-minimal"
+        parts = combinations(chosen, len(chosen) - 1)
+        smaller_by_one = next(filter(self._reaches, parts), None)
+        if smaller_by_one is None:
+            return chosen, "locally-minimal"
+        return self._shrunk(smaller_by_one, least)
+
+    def _reaches(self, chosen: Collection[int]) -> bool:
+        return self._enough(*self._left(chosen))
+
+    def _enough(self, good: int, bad: int) -> bool:
+        n = good + bad
+        return bool(n >= self.rules.least and good >= self.rules.need[n])
+
+    def _left(self, chosen: Collection[int]) -> tuple[int, int]:
+        """Count the good and the bad rows that share the facts of a set."""
+        good, bad = (int(np.bitwise_count(rows).sum()) for rows in self._rows(chosen))
+        return good, bad
+
+    def _rows(self, chosen: Collection[int]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Return the good and the bad rows that share the facts of a set, as bits."""
+        at, facts = list(chosen), self.facts
+        return and_all(facts.all_good, facts.good[at]), and_all(facts.all_bad, facts.bad[at])
+
+    def _unreachable(self, i: int, best: tuple[int, ...] | None, proved: bool) -> UnreachableError:
+        task, least, rows = self.task, self.rules.least, self.seen.matches(()).searched.rows
+        if best is None:
+            left = sum(self._left(()))
+            shared = f"{left} of the {rows} rows searched share the facts in include"
+            if not task.include:
+                shared = f"without a copy of the row itself, {rows} rows are searched"
+            return UnreachableError(
+                f"min_rows = {least} is not reached for row {i}: {shared}. Lower min_rows"
+                f"{', or include fewer features' if task.include else ''}."
+            )
+        good, bad = self._left(best)
+        what = "cannot be reached" if proved else "is not reached by any set found"
+        return UnreachableError(
+            f"delta = {float(task.delta):g} {what} for row {i}: of the sets that at least min_rows "
+            f"= {least} of the {rows} rows searched share, the best keeps the class in {good} of "
+            f"{good + bad}. Lower delta or min_rows, or set max_size to get the best set all the "
+            "same."
+        )

@@ -1,0 +1,155 @@
+"""The Fourier engine, on sizes that the exact engines of the package do not reach."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_probsr.engines.coins import _fourier
+from sklearn_probsr.engines.coins._deficits import SubsetSum
+from sklearn_probsr.engines.coins._fourier import fourier, fourier_prefixes
+from tests.engines.questions import contains, gaussian, meet_in_the_middle, perturbed
+from tests.oracle import subset_count
+
+
+def narrow(question: SubsetSum, tol: float = 1e-4, degree: int = 2**17):
+    """Ask for a width, not for a level."""
+    return fourier(question, 0.0, 2.0, tol, degree)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_gaussian_values_against_an_exact_count(seed: int):
+    """40 to 44 values, counted exactly by meeting in the middle."""
+    rng = np.random.default_rng(seed)
+    question = gaussian(rng, 40 + seed % 5)
+    truth = meet_in_the_middle(question)
+    for tol in (1e-2, 1e-4):
+        found = narrow(question, tol)
+        assert contains(found, truth)
+        assert found.width <= tol
+
+
+@pytest.mark.parametrize("n", [200, 300, 500])
+@pytest.mark.parametrize("seed", range(4))
+def test_integers_plus_noise_against_a_dynamic_programme(n: int, seed: int):
+    """The lattice is hidden by noise; a programme on the integers knows the truth."""
+    question, truth = perturbed(np.random.default_rng(100 * n + seed), n, largest=40)
+    found = narrow(question)
+    assert contains(found, truth)
+    assert found.width <= 1e-4
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=14), st.integers(-1, 400), st.data())
+def test_few_values_with_heavy_atoms(values: list[int], capacity: int, data: st.DataObject):
+    """Ties and duplicates: an atom at the threshold is inside the gap, never on one side."""
+    values.sort(reverse=True)
+    truth = Fraction(subset_count(values, capacity), 2 ** len(values))
+    degree = data.draw(st.sampled_from([64, 512, 4096]))
+    assert contains(narrow(SubsetSum(values, capacity), 0.0, degree), truth)
+
+
+MAGNITUDES = st.sampled_from([1, 2, 3, 7, 2**30, 2**30 + 1, 2**60, 2**61 - 1, 2**200, 10**300])
+
+
+@given(st.lists(MAGNITUDES, min_size=1, max_size=12), st.data())
+def test_values_of_any_magnitude(values: list[int], data: st.DataObject):
+    """Half a turn is told in integers: no rounding puts a threshold on the wrong side of it."""
+    values.sort(reverse=True)
+    subset = data.draw(st.sets(st.sampled_from(range(len(values)))))
+    capacity = sum(values[i] for i in subset) + data.draw(st.integers(-1, 1))
+    truth = Fraction(subset_count(values, capacity), 2 ** len(values))
+    question = SubsetSum(values, capacity)
+    assert contains(narrow(question, 0.0, 512), truth)
+    for splits in (0, 2):
+        assert contains(fourier(question, 0.0, 2.0, 0.0, 512, splits), truth)
+    for k, enclosure in enumerate(fourier_prefixes(question, len(values) - 1, 256)):
+        count = subset_count(values[k:], capacity)
+        assert contains(enclosure, Fraction(count, 2 ** (len(values) - k)))
+
+
+def test_a_threshold_just_inside_half_a_turn():
+    """Three huge values, of which at most one may be absent: 7/8, not certainty."""
+    rest = [64 + i for i in range(50)]
+    question = SubsetSum([64 * 2**60] * 3 + sorted(rest, reverse=True), 3 * 64 * 2**60 - 1)
+    assert contains(narrow(question), Fraction(7, 8))
+
+
+def test_heavy_values_are_taken_case_by_case():
+    """A heavy value that stays free does not make the enclosure of the rest useless."""
+    question, truth = perturbed(np.random.default_rng(1), 80, largest=5)
+    heavy = SubsetSum([10**9 * question.total, *question.values], question.capacity)
+    found = narrow(heavy)
+    assert contains(found, truth / 2)
+    assert found.width < 1e-4
+
+
+@given(st.integers(1, 300), st.integers(1, 30))
+def test_one_heavy_value(n: int, seed: int):
+    """A period that is much longer than the rest of the spread stays sound."""
+    question, _ = perturbed(np.random.default_rng(seed), n, largest=3)
+    heavy = 1000 * question.total
+    with_heavy = SubsetSum([heavy, *question.values], question.capacity)
+    # the heavy one must be left out, and the others must fit
+    half = narrow(with_heavy, 1e-3, 2**12)
+    alone = narrow(question, 1e-3)
+    assert half.lower <= alone.upper / 2 <= alone.upper
+    assert half.upper >= alone.lower / 2
+
+
+def test_it_stops_when_a_level_is_settled():
+    """Asked for a level only, the enclosure is as wide as the question allows."""
+    question = gaussian(np.random.default_rng(5), 200)
+    truth = narrow(question)
+    level = truth.upper - 0.3 if truth.upper > 0.5 else truth.lower + 0.3
+    found = fourier(question, level, level, 0.0, 2**17)
+    assert (found >= level).decided
+    assert found.width > truth.width
+
+
+def test_a_threshold_far_out_is_settled_by_the_tail():
+    """Beyond half a period Hoeffding's bound is the answer."""
+    values = [1] * 2000
+    assert fourier(SubsetSum(values, 1400), 0, 2, 0, 256).lower > 1 - 2e-10
+    assert fourier(SubsetSum(values, 600), 0, 2, 0, 256).upper < 2e-10
+
+
+@pytest.mark.parametrize("largest", [9, 2**55])
+def test_prefixes_agree_with_single_questions(largest: int):
+    """The curve's enclosures hold the exact probability at every size."""
+    rng = np.random.default_rng(3)
+    values = [int(v) for v in rng.integers(1, largest, 26)]
+    question = SubsetSum(values, sum(values) // 2 + 3)
+    found = fourier_prefixes(question, 20, 2**12)
+    for k, enclosure in enumerate(found):
+        part = SubsetSum(values[k:], question.capacity)
+        assert contains(enclosure, meet_in_the_middle(part))
+        assert enclosure.width < 2e-3 or largest == 9
+
+
+def test_sines_and_cosines_to_the_claimed_error():
+    """The branchless polynomials are within 2e-15 of the truth (exact arguments in turns)."""
+    rng = np.random.default_rng(0)
+    turns = np.concatenate(
+        [rng.uniform(-1, 1, 300), rng.uniform(-(2**17), 2**17, 300), [0.25, 0.5]]
+    )
+    with mpmath.workdps(40):
+        for t in turns.tolist():
+            sine, cosine = _fourier.sin_cos_turns(t)
+            angle = 2 * mpmath.pi * mpmath.mpf(t)
+            assert abs(mpmath.sin(angle) - sine) < 2e-15
+            assert abs(mpmath.cos(angle) - cosine) < 2e-15
+
+
+@given(st.floats(-0.999, 0.999), st.integers(1, 200))
+def test_vaalers_inequality(t: float, degree: int):
+    """|psi - V_K| <= F_K / (2K + 2): the theorem that the engine stands on, as it is coded."""
+    k = np.arange(1, degree + 1)
+    a, b = np.array([_fourier.coefficients(float(i), degree) for i in k]).T
+    vaaler = -np.sum(a * np.sin(2 * np.pi * k * t))
+    fejer = (1 + 2 * np.sum(b * (degree + 1) * np.cos(2 * np.pi * k * t))) / (2 * degree + 2)
+    psi = t - math.floor(t) - 0.5
+    assert abs(psi - vaaler) <= fejer + 1e-12

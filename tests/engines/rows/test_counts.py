@@ -1,0 +1,85 @@
+"""The compiled parts of the search over background rows, against what they say they do."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+
+from sklearn_probsr.engines.rows._counts import (
+    Rows,
+    branch_and_bound,
+    kept_along,
+    kept_weight,
+    open_rows,
+    prune,
+)
+
+
+def some_rows(seed: int, mixed: bool) -> Rows:
+    rng = np.random.default_rng(seed)
+    gains = rng.integers(-4 if mixed else 0, 9, (6, 12))
+    return Rows(rng.integers(-20, 4, 12), rng.integers(1, 4, 12), gains)
+
+
+def all_sets(items: list[int]) -> list[np.ndarray]:
+    sizes = range(len(items) + 1)
+    every = chain.from_iterable(combinations(items, k) for k in sizes)
+    return [np.array(s, dtype=np.intp) for s in every]
+
+
+def kept(rows: Rows, chosen: np.ndarray) -> int:
+    margins = rows.margins + rows.gains[chosen].sum(axis=0)
+    return int(rows.weights[margins >= 0].sum())
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_that_are_never_in_question_are_taken_out(seed: int, mixed: bool) -> None:
+    """What is left, and the weight always kept, count every set as all the rows do."""
+    rows = some_rows(seed, mixed)
+    members, forced = np.array([4, 0, 3, 2]), np.array([5])
+    left, safe = open_rows(rows, members, forced, 0)
+    assert len(left.margins) < len(rows.margins)
+    for chosen in all_sets([0, 1, 2, 3]):
+        counted, _, unsure = kept_weight(left, chosen, 0)
+        assert unsure == 0
+        assert safe + counted == kept(rows, np.append(members[chosen], forced))
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_what_pruning_leaves_is_needed(seed: int, mixed: bool) -> None:
+    """The set still reaches the weight, and no single member can be left out."""
+    rows = some_rows(seed, mixed)
+    order = np.array([3, 1, 5, 0, 2, 4])
+    needed = kept(rows, order) - 1
+    stays, sure = prune(rows, order, needed, 0)
+    left = order[stays]
+    assert sure
+    assert kept(rows, left) >= needed
+    for i in range(len(left)):
+        assert kept(rows, np.delete(left, i)) < needed
+
+
+def test_a_row_in_doubt_is_not_decided() -> None:
+    """Pruning and prefixes say so when a margin is too close to zero to be sure."""
+    rows = Rows(np.array([-2]), np.array([1]), np.array([[1], [5]]))
+    order = np.array([1, 0])
+    assert prune(rows, order, 1, 3)[1] is False
+    assert prune(rows, order, 1, 0)[1] is True
+    assert kept_along(rows, order, 3, 1, 0)[1].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_branch_and_bound_finds_a_set_or_proves_there_is_none(seed: int) -> None:
+    """Its verdict is that of trying all sets of the size."""
+    rows = some_rows(seed, True)
+    for size in range(4):
+        best = max(kept(rows, s) for s in all_sets(list(range(6))) if len(s) == size)
+        verdict, chosen, _ = branch_and_bound(rows, size, best, 0, 10**6)
+        assert verdict == 1
+        assert kept(rows, np.flatnonzero(chosen)) >= best
+        assert branch_and_bound(rows, size, best + 1, 0, 10**6)[0] == 0
+    assert branch_and_bound(rows, 3, 1, 0, 10)[0] == -1

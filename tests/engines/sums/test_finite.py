@@ -1,0 +1,96 @@
+"""Sums of independent costs with finitely many values."""
+
+from fractions import Fraction
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sklearn_probsr.engines.coins._deficits import SubsetSum
+from sklearn_probsr.engines.coins._fourier import fourier
+from sklearn_probsr.engines.sums import _finite
+from sklearn_probsr.engines.sums._finite import FiniteSum, Part, enclose_finite
+from tests.engines.questions import contains
+
+MAGNITUDES = st.sampled_from([1, 2, 3, 5, 7, 2**30, 2**30 + 1, 2**60, 2**61 - 1, 2**200, 10**300])
+
+
+@st.composite
+def parts(draw: st.DrawFn) -> Part:
+    """Draw two to four values from 0 on, and chances over 100."""
+    values = sorted({0, *draw(st.lists(MAGNITUDES, min_size=1, max_size=3))})
+    cuts = draw(
+        st.lists(
+            st.integers(1, 99), min_size=len(values) - 1, max_size=len(values) - 1, unique=True
+        )
+    )
+    ends = [0, *sorted(cuts), 100]
+    return Part(tuple(values), tuple(b - a for a, b in pairwise(ends)))
+
+
+def coin(value: int, chance: int, denominator: int) -> Part:
+    """Return a value that is there or not."""
+    return Part((0, value), (denominator - chance, chance))
+
+
+def truth(question: FiniteSum) -> Fraction:
+    """Return the probability from all combinations."""
+    total = Fraction(0)
+    for choice in product(*(range(len(part.values)) for part in question.parts)):
+        weight, size = Fraction(1), 0
+        for part, j in zip(question.parts, choice, strict=True):
+            weight *= Fraction(part.chances[j], question.denominator)
+            size += part.values[j]
+        total += weight * (size <= question.capacity)
+    return total
+
+
+@settings(max_examples=300)
+@given(st.lists(parts(), min_size=1, max_size=5), st.data())
+def test_every_engine_encloses(drawn: list[Part], data: st.DataObject):
+    """Closed form, lattice, counting, Fourier at several degrees, and the exact convolution."""
+    chosen = [data.draw(st.sampled_from(part.values)) for part in drawn]
+    capacity = sum(chosen) + data.draw(st.integers(-1, 1))
+    question = FiniteSum(drawn, 100, capacity)
+    exact = truth(question)
+    assert _finite.convolution(question).exact == exact
+    assert contains(_finite.closed_form(question), exact)
+    if 0 <= capacity < question.total:
+        assert contains(_finite.counted(question), exact)
+        if capacity < 2**20:
+            assert contains(_finite.lattice(question), exact)
+        for degree in (2**9, 2**12):
+            assert contains(_finite.fourier(question, 0.0, 2.0, 0.0, degree), exact)
+    assert enclose_finite(question, None, 1e-4).exact == exact
+
+
+@pytest.mark.parametrize("n", [30, 36])
+def test_counting_and_fourier_agree(n: int):
+    """Two engines that share no code enclose the same number."""
+    rng = np.random.default_rng(n)
+    values = sorted((int(v * 2**40) + 1 for v in rng.exponential(size=n)), reverse=True)
+    chances = rng.integers(10, 990, n).tolist()
+    mean = sum(v * p for v, p in zip(values, chances, strict=True)) // 1000
+    for shift in (-2, 0, 1, 3):
+        coins = [coin(v, p, 1000) for v, p in zip(values, chances, strict=True)]
+        question = FiniteSum(coins, 1000, mean + shift * 2**41)
+        counted = _finite.counted(question)
+        analysed = _finite.fourier(question, 0.0, 2.0, 1e-5, 2**15)
+        assert max(counted.lower, analysed.lower) <= min(counted.upper, analysed.upper)
+        assert counted.width < 1e-9
+        assert analysed.width < 1e-2
+
+
+def test_fair_coins_agree_with_the_real_engine():
+    """With chances of 1/2 the complex bounds meet those of the cosines."""
+    rng = np.random.default_rng(0)
+    values = sorted((int(v) for v in rng.integers(1, 2**50, 200)), reverse=True)
+    capacity = sum(values) // 2 + 2**52
+    real = fourier(SubsetSum(values, capacity), 0.0, 2.0, 1e-5, 2**17)
+    question = FiniteSum([coin(v, 1, 2) for v in values], 2, capacity)
+    found = enclose_finite(question, None, 1e-4)
+    assert max(found.lower, real.lower) <= min(found.upper, real.upper)
+    assert found.width <= 1e-4
+    assert (enclose_finite(question, Fraction(1, 2), 0.0) >= 0.5).decided

@@ -1,0 +1,235 @@
+"""Comparisons: every column again by brute force on small data."""
+
+import json
+import re
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import shap
+
+from sklearn_probsr import (
+    Background,
+    Comparison,
+    InvalidInputError,
+    LinearModel,
+    Marginals,
+    Product,
+    Uniform,
+    Unit,
+    compare,
+)
+from tests.oracle import UnitCase
+
+DELTA = Fraction("0.85")
+COLUMNS = [
+    "prediction", "margin", "reason", "reason_size", "guarantee_lower", "guarantee_upper",
+    "minimality", "sure_size", "abs_shap_size", "signed_shap_size", "top_shap_guarantee_lower",
+    "top_shap_guarantee_upper", "overlap", "shap_share", "hurting",
+]  # fmt: skip
+
+
+def small(seed: int) -> tuple[LinearModel, np.ndarray]:
+    """Return a model of binary, one-hot and real-valued units, and data."""
+    rng = np.random.default_rng(seed)
+    data = np.hstack(
+        [
+            rng.integers(0, 2, (12, 2)),
+            np.eye(3)[rng.integers(0, 3, 12)],
+            rng.integers(-2, 3, (12, 2)),
+        ]
+    ).astype(float)
+    units = [
+        Unit.binary("a", 0),
+        Unit.binary("b", 1),
+        Unit.one_hot("job", [2, 3, 4]),
+        Unit.real("age", 5),
+        Unit.real("pay", 6),
+    ]
+    weights = rng.integers(-4, 5, 7) + 0.25
+    return LinearModel(weights, float(weights @ data.mean(axis=0)), units=units), data
+
+
+def truths(model: LinearModel, row: np.ndarray, data: np.ndarray, kind: str) -> Any:
+    """Return the exact guarantee of any set."""
+    groups = tuple(unit.columns for unit in model.units or ())
+    case = UnitCase(tuple(model.weights), model.threshold, False, groups, tuple(row))
+    ones = [Fraction(1)] * len(data)
+    laws = case.marginals(data.tolist(), ones)
+    if kind == "joint":
+        return lambda s: case.joint(s, data.tolist(), ones)
+    return lambda s: case.independent(s, laws)
+
+
+def smallest(truth: Any, level: Fraction) -> int:
+    sizes = range(6)
+    return next(k for k in sizes if any(truth(s) >= level for s in combinations(range(5), k)))
+
+
+def shortest(truth: Any, order: np.ndarray) -> int:
+    return next(k for k in range(6) if truth(order[:k].tolist()) >= DELTA)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", ["joint", "independent"])
+def test_every_column_by_brute_force(seed: int, kind: str):
+    """Sizes, guarantees, prefixes of the SHAP orders, overlap, share and hurting features."""
+    model, data = small(seed)
+    law = Background(data) if kind == "joint" else Marginals.fit(data)
+    found = compare(model, data[:5], law, delta=float(DELTA))
+    frame = found.to_frame()
+    other = "independent" if kind == "joint" else "joint"
+    assert list(frame) == [*COLUMNS, f"{other}_guarantee_lower", f"{other}_guarantee_upper"]
+    columns = [list(unit.columns) for unit in model.units or ()]
+    for i, line in frame.iterrows():
+        row = data[int(i)]
+        truth, beside = truths(model, row, data, kind), truths(model, row, data, other)
+        parts = model.weights * (row - data.mean(axis=0))
+        values = np.array([parts[group].sum() for group in columns])
+        np.testing.assert_allclose(found.shap_values[int(i)], values, atol=1e-12)
+        margin = model.weights @ row - model.threshold
+        sign = 1 if margin >= 0 else -1
+        chosen = {model.unit_names.index(name) for name in line["reason"]}
+        top = set(np.argsort(-np.abs(found.shap_values[int(i)]), kind="stable")[: len(chosen)])
+        assert line["prediction"] == int(margin >= 0)
+        assert line["margin"] == pytest.approx(margin)
+        assert line["reason_size"] == len(chosen) == smallest(truth, DELTA)
+        assert line["sure_size"] == smallest(truth, Fraction(1))
+        for name, exact in (
+            ("guarantee", truth(chosen)),
+            ("top_shap_guarantee", truth(top)),
+            (f"{other}_guarantee", beside(chosen)),
+        ):
+            assert Fraction(line[f"{name}_lower"]) <= exact <= Fraction(line[f"{name}_upper"])
+        by_size = np.argsort(-np.abs(found.shap_values[int(i)]), kind="stable")
+        by_sign = np.argsort(-sign * found.shap_values[int(i)], kind="stable")
+        assert line["abs_shap_size"] == shortest(truth, by_size)
+        assert line["signed_shap_size"] == shortest(truth, by_sign)
+        assert line["overlap"] == pytest.approx(len(top & chosen) / max(len(top | chosen), 1)) or (
+            not chosen and line["overlap"] == 1
+        )
+        inside = sum(abs(values[u]) for u in chosen)
+        assert line["shap_share"] == pytest.approx(inside / np.abs(values).sum())
+        assert line["hurting"] == sum(sign * values[u] < 0 for u in top)
+
+
+@pytest.mark.parametrize("d", [8, 40])
+def test_no_set_of_that_size_beats_a_uniform_reason(d: int):
+    """Over coins, the top SHAP features are never surer than the reason of the same size."""
+    rng = np.random.default_rng(d)
+    model = LinearModel(rng.standard_normal(d), 0.1)
+    frame = compare(model, rng.integers(0, 2, (20, d))).to_frame()
+    assert (frame["top_shap_guarantee_lower"] <= frame["guarantee_upper"]).all()
+    assert (frame["reason_size"] <= frame["abs_shap_size"]).all()
+    assert (frame["reason_size"] <= frame["signed_shap_size"]).all()
+    assert (frame["reason_size"] <= frame["sure_size"]).all()
+
+
+def test_prefixes_by_spectra_agree_with_one_by_one(monkeypatch: pytest.MonkeyPatch):
+    """Forty features: the tables of many rows, and every set alone, find the same prefixes."""
+    from sklearn_probsr.search import _prefixes
+
+    rng = np.random.default_rng(4)
+    data = rng.random((200, 40)) < rng.uniform(0.1, 0.9, 40)
+    weights = rng.standard_normal(40)
+    model, law = LinearModel(weights, float(weights @ data.mean(axis=0))), Marginals.fit(data)
+    together = compare(model, data[:6], law).to_frame()
+    monkeypatch.setattr(_prefixes, "shared_of", lambda *_, **__: None)
+    alone = compare(model, data[:6], law).to_frame()
+    for name in ("abs_shap_size", "signed_shap_size"):
+        assert together[name].tolist() == alone[name].tolist()
+    assert (together["top_shap_guarantee_lower"] <= alone["top_shap_guarantee_upper"]).all()
+    assert (alone["top_shap_guarantee_lower"] <= together["top_shap_guarantee_upper"]).all()
+
+
+def test_rows_in_any_order_and_none_at_all():
+    """Each row is compared by itself; a table may be empty."""
+    model, data = small(0)
+    whole = compare(model, data[:6], Background(data)).to_frame()
+    turned = compare(model, data[:6][::-1], Background(data)).to_frame()
+    pd.testing.assert_frame_equal(whole[::-1].reset_index(drop=True), turned)
+    halves = [compare(model, part, Background(data)).to_frame() for part in (data[:2], data[2:6])]
+    pd.testing.assert_frame_equal(whole, pd.concat(halves, ignore_index=True))
+    empty = compare(model, data[:0], Background(data))
+    assert (len(empty.to_frame()), list(empty.to_frame())[:15]) == (0, COLUMNS)
+    assert empty.summary() == "0 rows, delta = 0.95, over replacement by 12 background rows."
+    assert Comparison.from_json(empty.to_json()).summary() == empty.summary()
+    assert len(empty.features()) == 15
+    plt.close(empty.plot())
+
+
+def test_own_shap_values_are_taken():
+    """An Explanation, an array, both outputs of two classes, and columns that units sum up."""
+    model, data = small(1)
+    law = Background(data)
+    own = compare(model, data, law).shap_values
+    for given in (
+        own,
+        shap.Explanation(own, np.zeros(12)),
+        np.stack([-own, own], axis=2),
+        model.weights * (data - data.mean(axis=0)),
+    ):
+        taken = compare(model, data, law, shap_values=given).shap_values
+        np.testing.assert_allclose(taken, own, atol=1e-12)
+    message = (
+        "shap_values must have one value per row and feature, (12, 5), got shape (12, 3). Explain "
+        "the same rows, and one output of the model."
+    )
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        compare(model, data, law, shap_values=np.zeros((12, 3)))
+
+
+def test_other_methods_are_scored_alike():
+    """Sets by name or index get a size, a guarantee and an overlap."""
+    model, data = small(2)
+    found = compare(
+        model, data[:2], Background(data), others={"Anchors": [["a", "job"], [0, 2, 3]]}
+    )
+    frame = found.to_frame()
+    assert frame["Anchors_size"].tolist() == [2, 3]
+    for i, s in enumerate(([0, 2], [0, 2, 3])):
+        exact = truths(model, data[i], data, "joint")(s)
+        assert Fraction(frame["Anchors_guarantee_lower"][i]) <= exact
+        assert exact <= Fraction(frame["Anchors_guarantee_upper"][i])
+    assert found.summary().split("\n")[-1].startswith("Anchors: 2.5 (median, 2 to 3) features")
+    message = "others['Anchors'] must hold one set of features per row, 2, got 1."
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        compare(model, data[:2], Background(data), others={"Anchors": [[0]]})
+
+
+def test_tables_words_and_files():
+    """Features by class, Markdown, JSON and the notebook's view say the same."""
+    model, data = small(3)
+    found = compare(model, data, Background(data))
+    again = Comparison.from_json(found.to_json())
+    pd.testing.assert_frame_equal(found.to_frame(), again.to_frame())
+    pd.testing.assert_frame_equal(found.features(), again.features())
+    assert json.loads(found.to_json())["delta"] == 0.95
+    features = found.features()
+    everyone = features[features["class"] == "all"]
+    assert everyone["in_reason"].tolist() == pytest.approx(found.mask.mean(axis=0).tolist())
+    assert everyone["rank_by_shap"].min() == 1
+    assert found.to_markdown(2).count("\n| ") == 4
+    assert found.to_markdown(2).endswith("10 more rows.")
+    assert "<table" in found._repr_html_()
+    assert repr(found) == "Comparison(<12 rows, 5 features>)"
+    with pytest.raises(InvalidInputError, match=r"^This is not what Comparison\.to_json wrote\.$"):
+        Comparison.from_json("[]")
+    figure = found.plot()
+    assert figure.axes[1].get_ylabel() == "probability that the class is kept"
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("law", [Uniform(), Product([0.2, 0.7, 0.5])])
+def test_distributions_without_rows(law: Any):
+    """Coins have a mean, and that is all that SHAP needs of them."""
+    model = LinearModel([2.0, -1.0, 0.5], 0.3)
+    found = compare(model, [[1, 0, 1], [0, 1, 1]], law, delta=0.6)
+    mean = np.array([0.5] * 3 if isinstance(law, Uniform) else [0.2, 0.7, 0.5])
+    rows = np.array([[1, 0, 1], [0, 1, 1]])
+    np.testing.assert_allclose(found.shap_values, model.weights * (rows - mean), atol=1e-12)
+    assert list(found.to_frame()) == COLUMNS
