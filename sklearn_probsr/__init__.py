@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from sklearn_probsr.explain._explanation import ReasonExplanation
     from sklearn_probsr.explain._scorers import guarantee_scorer, neg_reason_size_scorer
     from sklearn_probsr.explain._transformer import SufficientReasonTransformer
+    from sklearn_probsr.laws._dispatch import law_of, register_law
+    from sklearn_probsr.laws._law import Law
+    from sklearn_probsr.laws._view import View
     from sklearn_probsr.model._argmax import ArgmaxModel
     from sklearn_probsr.model._enclosure import Enclosure, Verdict
     from sklearn_probsr.model._linear import LinearModel
@@ -48,6 +51,7 @@ __all__ = [
     "Enclosure",
     "GuaranteeCurve",
     "InvalidInputError",
+    "Law",
     "LinearModel",
     "Marginals",
     "Matching",
@@ -63,14 +67,17 @@ __all__ = [
     "Unit",
     "UnreachableError",
     "Verdict",
+    "View",
     "adapt",
     "compare",
     "guarantee",
     "guarantee_curve",
     "guarantee_scorer",
+    "law_of",
     "neg_reason_size_scorer",
     "plots",
     "register_adapter",
+    "register_law",
     "sufficient_reason",
     "sufficient_reasons",
     "to_linear_model",
@@ -79,6 +86,9 @@ __all__ = [
 # Where each name lives: modules are imported when a name is first used, so that importing the
 # package stays light.
 _HOMES = {
+    "laws._dispatch": ("law_of", "register_law"),
+    "laws._law": ("Law",),
+    "laws._view": ("View",),
     "_functions": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
     "report._compare": ("compare",),
     "report._comparison": ("Comparison",),

@@ -9,52 +9,28 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from sklearn_probsr.distributions._completions import (
-    Background,
-    Distribution,
-    Matching,
-    Uniform,
-    check_distribution,
-)
-from sklearn_probsr.engines.coins._deficits import Instance
-from sklearn_probsr.engines.coins._enclose import enclose
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._duels import before, rival_curve, rival_guarantee, search_rivals
-from sklearn_probsr.laws._matching import conditional_curve, conditional_guarantee
-from sklearn_probsr.laws._replacement import joint_curve, joint_guarantee, search_joint
-from sklearn_probsr.model._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_below
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.results._curve import GuaranteeCurve, curve
+from sklearn_probsr.results._curve import GuaranteeCurve
 from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
-from sklearn_probsr.search._arguments import (
-    check_effort,
-    check_model,
-    check_task,
-    check_tol,
-    generator,
-    open_unit,
-)
-from sklearn_probsr.search._coins import Task, search
-from sklearn_probsr.search._draws import search_by_draws
-from sklearn_probsr.search._facts import search_conditional
-from sklearn_probsr.search._independent import (
-    independent_curve,
-    independent_guarantee,
-    search_independent,
-)
-from sklearn_probsr.search._sampling import search_as_published, search_by_samples
+from sklearn_probsr.search._arguments import Options, check_tol, generator
+from sklearn_probsr.search._local import search
+from sklearn_probsr.search._paper import search_as_published
+from sklearn_probsr.search._sampling import search_by_samples
 
-__all__ = ["guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"]
+__all__ = ["answer", "guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"]
 
 _METHODS = ("certified", "monte-carlo", "paper")
 
 
 def guarantee(
-    model: AnyModel,
+    model: Model,
     x: ArrayLike,
     features: Iterable[int | str],
     *,
@@ -83,30 +59,19 @@ def guarantee(
 
     Examples
     --------
+    >>> from sklearn_probsr import LinearModel
     >>> model = LinearModel([5, 1, -3, 2, -1], threshold=5)
     >>> print(guarantee(model, [1, 0, 0, 1, 1], features=[0, 2]))
     0.875
     """
-    check_model(model)
-    chosen = check_distribution(distribution, model)
+    law = law_of(model, distribution)
     row = model.check_row(x)
     fixed = model.check_features(features, "features")
-    width = check_tol(tol)
-    if isinstance(chosen, Background):
-        return joint_guarantee(before(model, row, chosen), fixed)
-    if isinstance(chosen, Matching):
-        return conditional_guarantee(model, row, fixed, chosen)
-    if isinstance(model, ArgmaxModel):
-        return rival_guarantee(model, row, fixed, chosen)
-    coins = _coins(model, chosen)
-    if coins is None:
-        return independent_guarantee(model, row, fixed, chosen, width)
-    instance = Instance(coins, model.core_rows(row[None, :])[0])
-    return enclose(instance.subset_sum(fixed), None, width)
+    return law.view(row).answer(fixed, check_tol(tol))
 
 
 def guarantee_curve(
-    model: AnyModel, x: ArrayLike, *, distribution: Any = None, tol: float = 1e-4
+    model: Model, x: ArrayLike, *, distribution: Any = None, tol: float = 1e-4
 ) -> GuaranteeCurve:
     """Enclose the guarantee of every size along one order of the features.
 
@@ -130,37 +95,19 @@ def guarantee_curve(
 
     Examples
     --------
+    >>> from sklearn_probsr import LinearModel
     >>> model = LinearModel([5, 1, -3, 2, -1], threshold=5)
     >>> guarantee_curve(model, [1, 0, 0, 1, 1]).lower
     array([0.25 , 0.5  , 0.875, 1.   , 1.   , 1.   ])
     """
-    check_model(model)
-    chosen = check_distribution(distribution, model)
-    row = model.check_row(x)
-    width = check_tol(tol)
-    if isinstance(chosen, Background):
-        return GuaranteeCurve(*joint_curve(before(model, row, chosen)), chosen)
-    if isinstance(chosen, Matching):
-        return GuaranteeCurve(*conditional_curve(model, row, chosen), chosen)
-    if isinstance(model, ArgmaxModel):
-        return GuaranteeCurve(*rival_curve(model, row, chosen), chosen)
-    coins = _coins(model, chosen)
-    if coins is None:
-        return GuaranteeCurve(*independent_curve(model, row, chosen, width), chosen)
-    instance = Instance(coins, model.core_rows(row[None, :])[0])
-    lower, upper = curve(instance, width)
-    return GuaranteeCurve(instance.order, lower, upper, chosen)
-
-
-def _coins(model: AnyModel, distribution: Distribution) -> LinearModel | None:
-    """Return the model of two classes on 0/1 columns if every unknown one is a fair coin."""
-    if isinstance(model, ArgmaxModel) or not isinstance(distribution, Uniform):
-        return None
-    return model.binary_core
+    law = law_of(model, distribution)
+    view = law.view(model.check_row(x))
+    order, width = view.ranking(), check_tol(tol)
+    return GuaranteeCurve.of(order, view.along(order, width), view.monotone, law.distribution)
 
 
 def sufficient_reason(
-    model: AnyModel,
+    model: Model,
     x: ArrayLike,
     *,
     delta: float = 0.95,
@@ -222,6 +169,7 @@ def sufficient_reason(
 
     Examples
     --------
+    >>> from sklearn_probsr import LinearModel
     >>> model = LinearModel([5, 1, -3, 2, -1], threshold=5)
     >>> reason = sufficient_reason(model, [1, 0, 0, 1, 1], delta=0.875)
     >>> reason.features, reason.minimality
@@ -230,27 +178,15 @@ def sufficient_reason(
     Class 1 is kept with probability at least 0.875 over uniform completions, given x0 = 1 and \
 x2 = 0 (2 of 5 features; no smaller set reaches 0.875).
     """
-    check_model(model)
-    return sufficient_reasons(
-        model,
-        model.check_row(x)[None, :],
-        delta=delta,
-        distribution=distribution,
-        method=method,
-        epsilon=epsilon,
-        gamma=gamma,
-        random_state=random_state,
-        include=include,
-        exclude=exclude,
-        max_size=max_size,
-        prove=prove,
-        max_evals=max_evals,
-        time_limit=time_limit,
-    )[0]
+    law = law_of(model, distribution)
+    options = Options(
+        delta, epsilon, gamma, include, exclude, max_size, prove, max_evals, time_limit
+    )
+    return answer(law, model.check_row(x)[None, :], options, method, random_state)[0]
 
 
 def sufficient_reasons(
-    model: AnyModel,
+    model: Model,
     X: ArrayLike,
     *,
     delta: float = 0.95,
@@ -323,6 +259,7 @@ def sufficient_reasons(
 
     Examples
     --------
+    >>> from sklearn_probsr import LinearModel
     >>> model = LinearModel([5, 1, -3, 2, -1], threshold=5)
     >>> reasons = sufficient_reasons(model, [[1, 0, 0, 1, 1], [0, 1, 1, 0, 1]], delta=0.9)
     >>> reasons.size
@@ -330,56 +267,40 @@ def sufficient_reasons(
     >>> reasons[1].features
     (0,)
     """
-    check_model(model)
-    rows = model.check_rows(X)
-    chosen = check_distribution(distribution, model)
-    task = check_task(model, delta, include, exclude, max_size)
-    task = replace(task, effort=check_effort(prove, max_evals, time_limit))
-    slack = open_unit(epsilon, "epsilon")
-    risk = open_unit(gamma, "gamma")
-    confidence = 1.0
+    law = law_of(model, distribution)
+    options = Options(
+        delta, epsilon, gamma, include, exclude, max_size, prove, max_evals, time_limit
+    )
+    return answer(law, model.check_rows(X), options, method, random_state)
+
+
+def answer(
+    law: Law, rows: NDArray[Any], options: Options, method: str, random_state: Any
+) -> SufficientReasons:
+    """Return the reasons of checked rows; `sufficient_reasons` says what is asked."""
+    task, slack, risk = options.task(law.model), options.slack, options.risk
+    if method not in _METHODS:
+        raise InvalidInputError(f"method must be one of {_METHODS}, got {method!r}.")
+    if method != "certified":
+        _refuse(law, method)
+    confidence = float_below(law.confidence)
     samples: Any = 0
-    coins = _coins(model, chosen)
-    if isinstance(chosen, Matching) and method != "certified":
-        raise InvalidInputError(
-            f"Matching counts rows and draws none: use method='certified', got {method!r}."
-        )
-    if isinstance(chosen, Matching):
-        found = search_conditional(model, rows, task, chosen)
-        confidence = float_below(chosen.confidence)
-    elif isinstance(model, ArgmaxModel):
-        _refuse_beyond_two_classes(model, method)
-        found = search_rivals(model, rows, task, chosen)
-    elif method == "certified":
-        if isinstance(chosen, Background):
-            found = search_joint(model, rows, task, chosen)
-        elif coins is None:
-            found = search_independent(model, rows, task, chosen)
-        else:
-            found = search(coins, model.core_rows(rows), replace(task, slack=slack))
+    if method == "certified":
+        found = search(law, rows, replace(task, slack=slack))
     elif method == "monte-carlo":
         slack = Fraction("0.01") if slack is None else slack
         failure = 1e-6 if risk is None else float(risk)
-        rng = generator(random_state)
-        if coins is None:
-            found, samples = search_by_draws(model, rows, task, slack, failure, rng, chosen)
-        else:
-            found, samples = search_by_samples(
-                coins, model.core_rows(rows), task, slack, failure, rng
-            )
+        found, samples = search_by_samples(law, rows, task, slack, failure, generator(random_state))
         confidence = _confidence(failure * (1 if task.max_size is None else 2))
-    elif method == "paper":
-        _refuse_beyond_the_paper(coins, task, chosen)
+    else:
         slack = Fraction("0.1") if slack is None else slack
         failure = 0.1 if risk is None else float(risk)
         found, samples = search_as_published(
-            coins or model, model.core_rows(rows), task, slack, failure, generator(random_state)
+            law, rows, task, slack, failure, generator(random_state)
         )
         confidence = _confidence(3 * failure)
-    else:
-        raise InvalidInputError(f"method must be one of {_METHODS}, got {method!r}.")
     return SufficientReasons(
-        model=model,
+        model=law.model,
         rows=rows,
         mask=found.mask,
         lower=found.lower,
@@ -388,35 +309,25 @@ def sufficient_reasons(
         epsilon=found.epsilon,
         size_lower=np.maximum(found.size_lower, len(task.include)),
         samples=np.broadcast_to(np.asarray(samples, dtype=np.int64), len(rows)),
-        delta=float(delta),
+        delta=float(options.delta),
         confidence=confidence,
-        distribution=chosen,
+        distribution=law.distribution,
         method=method,
         forced=task.include,
         exact=found.exact,
     )
 
 
-def _refuse_beyond_two_classes(model: ArgmaxModel, method: str) -> None:
-    if method != "certified":
+def _refuse(law: Law, method: str) -> None:
+    """Refuse what is not sampled."""
+    if law.conditional:
         raise InvalidInputError(
-            f"method must be 'certified' for a model of {len(model.classes)} classes, got "
+            f"Matching counts rows and draws none: use method='certified', got {method!r}."
+        )
+    if law.model.by_class:
+        raise InvalidInputError(
+            f"method must be 'certified' for a model of {len(law.model.classes)} classes, got "
             f"{method!r}. Explain one class against another to use it."
-        )
-
-
-def _refuse_beyond_the_paper(
-    coins: LinearModel | None, task: Task, distribution: Distribution
-) -> None:
-    if coins is None:
-        raise InvalidInputError(
-            f"method='paper' is for uniform binary features, got {distribution!r}. "
-            "Use method='certified' or 'monte-carlo'."
-        )
-    if task.include or task.exclude or task.max_size is not None:
-        raise InvalidInputError(
-            "method='paper' knows no include, exclude or max_size. "
-            "Use method='certified' or 'monte-carlo' with them."
         )
 
 

@@ -16,7 +16,8 @@ from sklearn_probsr.adapters._follow import follow
 from sklearn_probsr.adapters._raw import RawColumns, raw_columns
 from sklearn_probsr.adapters._running import Input
 from sklearn_probsr.adapters._states import gather, make_units
-from sklearn_probsr.model._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr.model._argmax import ArgmaxModel
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._units import Unit
 
@@ -141,7 +142,7 @@ def adapt(
     if not binary and rows is not None and len(rows):
         plain = ((rows == 0) | (rows == 1)).all(axis=0) & (rows.min(axis=0) < rows.max(axis=0))
     units = make_units(bases, raw.names, raw.named, plain)
-    model: AnyModel = (
+    model: Model = (
         _contest(choice, bases, units)
         if isinstance(choice, Contest)
         else _model(choice, bases, units)

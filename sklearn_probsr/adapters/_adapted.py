@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn_probsr.adapters._columns import Base, is_missing
 from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._states import gather
-from sklearn_probsr.model._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr.model._argmax import ArgmaxModel
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._units import Unit
 
 __all__ = ["MISSING", "Adapted"]
@@ -35,7 +36,7 @@ class Adapted:
         The raw columns.
     """
 
-    model: AnyModel
+    model: Model
     units: tuple[Unit, ...]
     feature_names: tuple[str, ...]
     _raw: RawColumns

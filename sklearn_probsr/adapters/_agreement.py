@@ -13,7 +13,7 @@ from sklearn_probsr.adapters._columns import Base
 from sklearn_probsr.adapters._decision import Choice, Contest
 from sklearn_probsr.adapters._running import names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._argmax import AnyModel
+from sklearn_probsr.model._base import Model
 
 __all__ = ["compare"]
 
@@ -21,7 +21,7 @@ __all__ = ["compare"]
 def compare(
     estimator: Any,
     X: Any,
-    model: AnyModel,
+    model: Model,
     rows: NDArray[np.float64],
     bases: Sequence[Base],
     choice: Choice | Contest,

@@ -10,12 +10,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sklearn_probsr.distributions._data import Data, binary_rows, check_shape, rows_of
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Columns
 from sklearn_probsr.model._checks import as_array
 from sklearn_probsr.model._exact import decimal_fraction
 
@@ -26,9 +25,6 @@ __all__ = [
     "Matching",
     "Product",
     "Uniform",
-    "check_distribution",
-    "column_means",
-    "rows_for",
 ]
 
 
@@ -210,81 +206,3 @@ def _probability(value: Any, i: int) -> Fraction:
     if not 0 <= number <= 1:
         raise InvalidInputError(f"p must lie in [0, 1], got {value!r} for feature {i}.")
     return number
-
-
-def check_distribution(distribution: Any, model: Columns) -> Distribution:
-    """Return the distribution that an argument means for a model; None means uniform."""
-    if distribution is None:
-        distribution = Uniform()
-    if isinstance(distribution, Uniform):
-        real = [unit.name for unit in model.units or () if unit.states is None]
-        if real:
-            raise InvalidInputError(
-                f"Uniform needs features with finitely many states, and {real[0]!r} is "
-                "real-valued. Pass a background: Background(X), or Marginals.fit(X)."
-            )
-        return distribution
-    if isinstance(distribution, Product):
-        _check_product(distribution, model)
-        return distribution
-    if isinstance(distribution, Background | Marginals | Matching):
-        found, expected = distribution.shape[1], model.n_features
-        if found != expected:
-            raise InvalidInputError(
-                f"The background must have the model's columns, {expected}, got {found}."
-            )
-        model.check_columns(distribution.columns, "The background")
-        rows_for(model, distribution)
-        if isinstance(distribution, Matching):
-            _check_states(model)
-        return distribution
-    raise InvalidInputError(
-        "distribution must be None, Uniform(), Product(p), Marginals.fit(X), Background(X) or "
-        f"Matching(X), got {distribution!r} of type {type(distribution).__name__}."
-    )
-
-
-def _check_product(product: Product, model: Columns) -> None:
-    other = [unit.name for unit in model.units or () if not unit.is_binary]
-    if other:
-        raise InvalidInputError(
-            f"Product is for binary features, and {other[0]!r} has other values, which depend on "
-            "each other. Use Marginals.fit(X)."
-        )
-    if len(product.p) != model.n_units:
-        raise InvalidInputError(
-            f"Product must hold one probability per feature, {model.n_units}, got {len(product.p)}."
-        )
-
-
-def _check_states(model: Columns) -> None:
-    real = [unit.name for unit in model.units or () if unit.states is None]
-    if real:
-        raise InvalidInputError(
-            f"Matching compares facts for equality, and {real[0]!r} is real-valued. Bin it first, "
-            "for instance by a KBinsDiscretizer in the pipeline, or declare its values as states "
-            "of a Unit."
-        )
-
-
-def rows_for(model: Columns, data: Background | Marginals | Matching) -> NDArray[Any]:
-    """Return the rows of a background in the form of a model's own rows."""
-    if model.units is None:
-        return binary_rows(data.rows, model.feature_names)
-    return model.cached(
-        ("background", data), lambda: model.check_values(data.rows, "The background")
-    )
-
-
-def column_means(model: Columns, distribution: Distribution) -> NDArray[np.float64]:
-    """Return what the columns of the model are on average when they are unknown."""
-    if isinstance(distribution, Background | Marginals | Matching):
-        rows = rows_for(model, distribution).astype(np.float64)
-        means: NDArray[np.float64] = np.average(rows, axis=0, weights=distribution.weights)
-        return means
-    if isinstance(distribution, Product):
-        return np.array([float(p) for p in distribution.p])
-    means = np.full(model.n_features, 0.5)
-    for unit in model.units or ():
-        means[list(unit.columns)] = np.mean(unit.states or [[np.nan]], axis=0)
-    return means

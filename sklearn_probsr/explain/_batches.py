@@ -14,16 +14,16 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._functions import sufficient_reasons
-from sklearn_probsr.distributions._completions import Distribution, Uniform
+from sklearn_probsr._functions import answer
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._argmax import AnyModel
+from sklearn_probsr.laws._law import Law
 from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.search._arguments import Options
 
 __all__ = ["Question", "check_seed"]
 
 # Rows that are searched at once: a progress bar moves by so many, and a job of joblib takes them.
-_FAST, _SLOW, _LONG = 8192, 64, 4
+_SLOW, _LONG = 64, 4
 # In a job's process: the last question, with the tables that its model has built.
 _KEPT: dict[str, Question] = {}
 
@@ -43,17 +43,17 @@ def check_seed(seed: Any) -> int | None:
 class Question:
     """What is asked of every row; ``options`` are those of `sufficient_reasons`."""
 
-    model: AnyModel
-    distribution: Distribution
+    law: Law
     method: str
-    options: dict[str, Any]
+    options: Options
     seed: int | None
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def answer(self, rows: NDArray[Any], n_jobs: int | None, silent: bool) -> SufficientReasons:
         """Return the reasons of checked rows; the number of jobs changes nothing in them."""
-        slow = _LONG if self.options.get("prove") is True else _SLOW
-        size = _FAST if self._fast else slow
+        size = self.law.rows_at_once if self.method == "certified" else _SLOW
+        if self.options.prove is True:
+            size = min(size, _LONG)
         jobs = 1 if n_jobs is None else n_jobs
         if jobs != 1:
             size = max(min(size, math.ceil(len(rows) / joblib.effective_n_jobs(jobs))), 1)
@@ -61,12 +61,7 @@ class Question:
             return self.search(rows)
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
         joined = SufficientReasons.concatenate(self._found(chunks, jobs, silent))
-        return replace(joined, model=self.model, distribution=self.distribution)
-
-    @property
-    def _fast(self) -> bool:
-        coins = isinstance(self.distribution, Uniform) and len(self.model.classes) == 2
-        return coins and self.method == "certified"
+        return replace(joined, model=self.law.model, distribution=self.law.distribution)
 
     def _found(self, chunks: Sequence[Any], jobs: int, silent: bool) -> list[SufficientReasons]:
         from shap.utils import show_progress
@@ -95,14 +90,7 @@ class Question:
         return np.random.default_rng([self.seed, int.from_bytes(digest, "big")])
 
     def _ask(self, rows: NDArray[Any], rng: np.random.Generator | None) -> SufficientReasons:
-        return sufficient_reasons(
-            self.model,
-            rows,
-            distribution=self.distribution,
-            method=self.method,
-            random_state=rng,
-            **self.options,
-        )
+        return answer(self.law, rows, self.options, self.method, rng)
 
 
 def _search(question: Question, rows: NDArray[Any]) -> SufficientReasons:

@@ -11,13 +11,13 @@ import shap
 from numpy.typing import NDArray
 from shap._serializable import Deserializer, Serializable, Serializer
 
-from sklearn_probsr.distributions._completions import Distribution, check_distribution, column_means
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.search._arguments import Options
 from sklearn_probsr.explain._batches import Question, check_seed
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.explain._masker import background_data, distribution_of
 from sklearn_probsr.explain._subject import subject_of
-from sklearn_probsr.model._argmax import ArgmaxModel
 
 __all__ = ["SufficientReasonExplainer"]
 
@@ -152,16 +152,11 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         subject = subject_of(model, background_data(masker), target, versus, feature_names)
         self._subject, self.linear_model = subject, subject.model
         law = distribution_of(masker, lambda X: subject.transform(subject.frame(X)))
-        self.distribution: Distribution = check_distribution(law, self.linear_model)
-        self._means = column_means(self.linear_model, self.distribution)
+        self.law = law_of(self.linear_model, law)
+        self.distribution = self.law.distribution
         self.expected_value = self._expected()
-        self._question = Question(
-            self.linear_model,
-            self.distribution,
-            method,
-            {name: getattr(self, name) for name in _OPTIONS},
-            self.seed,
-        )
+        options = Options(**{name: getattr(self, name) for name in _OPTIONS})
+        self._question = Question(self.law, method, options, self.seed)
         self._question.search(subject.nothing)  # checks the options
 
     @staticmethod
@@ -227,15 +222,14 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
 
     def _expected(self) -> Any:
         """Return the expected decision function, or the expected score of every class."""
-        model = self.linear_model
+        weights, constants = self.linear_model.outputs
         with np.errstate(over="ignore"):
-            if isinstance(model, ArgmaxModel):
-                return model.weights @ self._means + model.intercepts
-            return float(self._means @ model.weights - model.threshold)
+            expected = weights @ self.law.means + constants
+        return expected if self.linear_model.by_class else float(expected[0])
 
     def _inside(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which features are in a reason, for every output."""
-        return mask[:, :, None] if isinstance(self.linear_model, ArgmaxModel) else mask
+        return mask[:, :, None] if self.linear_model.by_class else mask
 
     def attributions(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return what each feature adds over what it adds on average, in a reason or not.
@@ -251,10 +245,9 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         """
         model = self.linear_model
         with np.errstate(over="ignore", invalid="ignore"):
-            above = rows - self._means
-            if isinstance(model, ArgmaxModel):
-                return np.stack([model.sum_by_unit(above * w) for w in model.weights], axis=2)
-            return model.sum_by_unit(above * model.weights)
+            above = rows - self.law.means
+            each = [model.sum_by_unit(above * w) for w in model.outputs[0]]
+        return np.stack(each, axis=2) if model.by_class else each[0]
 
     def shap_values(self, X: Any, silent: bool = True) -> NDArray[np.float64]:
         """Return the values alone, zeros outside the reasons.

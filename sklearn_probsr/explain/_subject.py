@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._argmax import AnyModel
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import listing
 
 __all__ = ["Subject", "subject_of"]
@@ -19,7 +19,7 @@ __all__ = ["Subject", "subject_of"]
 class Subject(ABC):
     """A linear model, and the way from the rows that a user has to its own."""
 
-    model: AnyModel
+    model: Model
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Subject(ABC):
 class _Direct(Subject):
     """A LinearModel: its rows are its columns."""
 
-    def __init__(self, model: AnyModel) -> None:
+    def __init__(self, model: Model) -> None:
         self.model = model
 
     def frame(self, X: Any) -> Any:
@@ -135,7 +135,7 @@ def subject_of(
     feature_names: Sequence[str] | None,
 ) -> Subject:
     """Return what is to be explained; ``data`` are raw rows to compare an estimator on."""
-    if isinstance(model, AnyModel):
+    if isinstance(model, Model):
         return _Direct(_asked(model, target, versus, feature_names))
     from sklearn_probsr.adapters import adapt
 
@@ -151,9 +151,7 @@ def subject_of(
     return _Estimator(adapted)
 
 
-def _asked(
-    model: AnyModel, target: Any, versus: Any, feature_names: Sequence[str] | None
-) -> AnyModel:
+def _asked(model: Model, target: Any, versus: Any, feature_names: Sequence[str] | None) -> Model:
     """Return a model with names, or say that it cannot be asked so."""
     if len(model.classes) > 2:
         model = _duel(model, target, versus)
@@ -175,10 +173,10 @@ def _asked(
     return model.renamed(feature_names)
 
 
-def _duel(model: Any, target: Any, versus: Any) -> AnyModel:
+def _duel(model: Any, target: Any, versus: Any) -> Model:
     """Return a model of several classes, or one of its duels if two classes are named."""
     if target is None and versus is None:
-        whole: AnyModel = model
+        whole: Model = model
         return whole
     places = []
     for name, label in (("target", target), ("versus", versus)):
@@ -190,5 +188,5 @@ def _duel(model: Any, target: Any, versus: Any) -> AnyModel:
         places.append(model.classes.index(label))
     if places[0] == places[1]:
         raise InvalidInputError(f"versus must be another class than target, got {versus!r} twice.")
-    duel: AnyModel = model.duel(*places)
+    duel: Model = model.duel(*places)
     return duel

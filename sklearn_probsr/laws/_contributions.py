@@ -8,8 +8,6 @@ disappears here, and with it the columns.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,35 +15,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.distributions._completions import Distribution, Marginals, Product, rows_for
 from sklearn_probsr.engines.sums._finite import Part
+from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._units import Unit
 
-__all__ = ["Contributions", "distinct", "is_open"]
-
-
-def distinct(
-    model: LinearModel, rows: NDArray[np.float64] | NDArray[np.bool_]
-) -> list[tuple[list[Fraction], NDArray[np.intp]]]:
-    """Return for every unit the contributions that occur in some rows, and which one each has."""
-    core = model.binary_core
-    if core is not None:
-        pairs = core.cached(
-            "pairs", lambda: [[Fraction(0), Fraction(w)] for w in core.weights.tolist()]
-        )
-        ones = np.ascontiguousarray(model.core_rows(rows).T)
-        return list(zip(pairs, ones.astype(np.intp), strict=True))
-    found = []
-    for unit in model.units or ():
-        if unit.is_binary:
-            column = unit.columns[0]
-            pair = [Fraction(0), Fraction(model.weights[column])]
-            found.append((pair, rows[:, column].astype(np.intp)))
-            continue
-        states, which = np.unique(rows[:, unit.columns], axis=0, return_inverse=True)
-        found.append((_worth(model, unit, states.tolist()), which.ravel()))
-    return found
+__all__ = ["Contributions", "is_open"]
 
 
 def is_open(model: LinearModel, positive: bool) -> bool:
@@ -77,9 +51,9 @@ class Contributions:
     threshold: Fraction
 
     @classmethod
-    def of(cls, model: LinearModel, distribution: Distribution) -> Contributions:
-        """Return those of a model whose unknown units follow a distribution."""
-        laws, denominator = _laws(model, distribution)
+    def of(cls, model: LinearModel, source: Source) -> Contributions:
+        """Return those of a model whose unknown units come from a source."""
+        laws = source.atoms(model)
         unit = Fraction(1, math.lcm(*(c.denominator for law in laws for c in law)))
         multiples = [{int(c / unit): chance for c, chance in sorted(law.items())} for law in laws]
         divisor = math.gcd(*(c for law in multiples for c in law)) or 1
@@ -89,7 +63,7 @@ class Contributions:
             scale,
             [[c // divisor for c in law] for law in multiples],
             [list(law.values()) for law in multiples],
-            denominator,
+            source.denominator,
             Fraction(model.threshold) / scale,
         )
 
@@ -101,6 +75,13 @@ class Contributions:
         """Return the least whole number that, with what is known, belongs to ``classes[1]``."""
         left = self.threshold - known
         return math.floor(left) + 1 if self.model.strict else math.ceil(left)
+
+    def costs(self, unit: int, known: Fraction, positive: bool) -> list[tuple[Fraction, int]]:
+        """Return what a unit costs an instance, increasing, and the chance of each cost."""
+        pairs = zip(self.values[unit], self.chances[unit], strict=True)
+        if positive:
+            return [(known - c, chance) for c, chance in pairs][::-1]
+        return [(c - known, chance) for c, chance in pairs]
 
     def parts(self, positive: bool) -> list[Part]:
         """Return what each unit may cost a class, from the best that it can be."""
@@ -142,52 +123,3 @@ class Contributions:
         widths = [v[-1] - v[0] for v in self.values]
         varying = [u for u, width in enumerate(widths) if width]
         return sorted(varying, key=lambda u: -widths[u])
-
-
-def _laws(model: LinearModel, distribution: Distribution) -> tuple[list[dict[Fraction, int]], int]:
-    """Return each unit's contributions with their chances, and the denominator of these."""
-    if isinstance(distribution, Marginals):
-        weights = distribution.weights
-        laws = [
-            _law(values, _totals(which, weights, len(values)))
-            for values, which in distinct(model, rows_for(model, distribution))
-        ]
-        return laws, distribution.total
-    if isinstance(distribution, Product):
-        denominator = distribution.denominator
-        laws = [
-            _law([Fraction(0), Fraction(w)], [denominator - ones, ones])
-            for w, ones in zip(model.weights.tolist(), distribution.numerators, strict=True)
-        ]
-        return [laws[j] for j in model.first_columns], denominator
-    if model.units is None:  # fair coins, in the words of this module
-        return [_law([Fraction(0), Fraction(w)], [1, 1]) for w in model.weights.tolist()], 2
-    denominator = math.lcm(*(len(unit.states or ()) for unit in model.units))
-    laws = [
-        _law(values, [denominator // len(values)] * len(values))
-        for values in (_worth(model, unit, unit.states or ()) for unit in model.units)
-    ]
-    return laws, denominator
-
-
-def _worth(model: LinearModel, unit: Unit, states: Iterable[Sequence[float]]) -> list[Fraction]:
-    """Return what a unit contributes in some states."""
-    weights = [Fraction(model.weights[j]) for j in unit.columns]
-    return [
-        sum((w * Fraction(x) for w, x in zip(weights, state, strict=True)), Fraction(0))
-        for state in states
-    ]
-
-
-def _totals(which: NDArray[np.intp], weights: NDArray[np.int64], n: int) -> list[int]:
-    totals = np.zeros(n, dtype=np.int64)
-    np.add.at(totals, which, weights)
-    return totals.tolist()
-
-
-def _law(values: Sequence[Fraction], chances: Sequence[int]) -> dict[Fraction, int]:
-    law: dict[Fraction, int] = defaultdict(int)
-    for value, chance in zip(values, chances, strict=True):
-        if chance:
-            law[value] += chance
-    return dict(law)

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sklearn_probsr.distributions._completions import Distribution
 from sklearn_probsr.engines.sums._finite import FiniteSum, Part, enclose_finite
 from sklearn_probsr.engines.sums._spectrum import set_bounds
 from sklearn_probsr.laws._contributions import Contributions, is_open
-from sklearn_probsr.laws._spectra import FAR, Shared, View, clamped, promises, shared_of
+from sklearn_probsr.laws._spectra import FAR, Shared, Worth, clamped, promises
+from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["ROUGH", "TOL", "WIDE", "Costs"]
+__all__ = ["ROUGH", "WIDE", "Costs"]
 
-# Width to which the guarantee of an answer is computed.
-TOL = 1e-4
 # Where a guarantee need not be known better than this, the roughest bounds are tried first.
 ROUGH = 5e-3
 # Beyond this, the answers of a batch are looked at again.
 WIDE = 1e-3
 # The degree of spectra: lower ones need not be tried again for a set.
 _TRIED = 2**13
+# Completions that are drawn at once.
+_CHUNK = 4096
 
 
 class Moments(NamedTuple):
@@ -40,21 +41,26 @@ class Moments(NamedTuple):
     margin: float
 
 
-class Costs:
-    """What each unit of an instance may cost, and how likely that is."""
+class Costs(View):
+    """What each unit of an instance may cost, and how likely that is.
+
+    ``spectra`` returns those of a class; they know all units if asked for ``whole`` ones.
+    """
 
     def __init__(
         self,
         contributions: Contributions,
-        row: NDArray[np.float64] | NDArray[np.bool_],
-        distribution: Distribution,
+        row: Row,
+        spectra: Callable[[bool, bool], Shared | None],
     ) -> None:
+        super().__init__(len(contributions.values))
         self.contributions = contributions
-        self.distribution = distribution
+        self.row = row
         self.positive = bool(contributions.model.is_positive(row[None, :])[0])
         self.known = contributions.known(row)
+        self._make_spectra = spectra
         self._known: dict[tuple[frozenset[int], Fraction | None, float], Enclosure] = {}
-        self._views: dict[tuple[int, int], View] = {}
+        self._views: dict[tuple[int, int], Worth] = {}
         self._shared: dict[bool, Shared | None] = {}
         self._parts = contributions.parts(self.positive)
 
@@ -75,11 +81,7 @@ class Costs:
 
     def law(self, unit: int) -> list[tuple[Fraction, int]]:
         """Return what a unit costs, increasing, and the chance of each cost."""
-        known, values = self.known[unit], self.contributions.values[unit]
-        pairs = zip(values, self.contributions.chances[unit], strict=True)
-        if self.positive:
-            return [(known - c, chance) for c, chance in pairs][::-1]
-        return [(c - known, chance) for c, chance in pairs]
+        return self.contributions.costs(unit, self.known[unit], self.positive)
 
     def spare(self, times: int) -> int:
         """Return the most that the costs may sum to, when all are ``times`` as large and whole."""
@@ -101,8 +103,8 @@ class Costs:
         parts: list[Part] = [self._parts[u] for u in self.contributions.by_range if u not in inside]
         return FiniteSum(parts, self.contributions.denominator, capacity)
 
-    def enclosure(
-        self, fixed: Collection[int], delta: Fraction | None, tol: float = TOL
+    def enclose(
+        self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
     ) -> Enclosure:
         """Enclose the guarantee of a set, until delta is on one side or it is narrow enough."""
         key = (frozenset(fixed), delta, tol)
@@ -111,6 +113,8 @@ class Costs:
         return self._known[key]
 
     def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
+        if self.is_certain(fixed):
+            return Enclosure.of(Fraction(1))
         rough = self._by_spectrum(fixed, delta, tol)
         if rough is not None:
             enough = (rough >= delta).decided if delta is not None else rough.width <= tol
@@ -121,9 +125,21 @@ class Costs:
         return rough.intersect(enclose_finite(self.question(fixed), delta, tol, _TRIED))
 
     def is_certain(self, fixed: Collection[int]) -> bool:
-        """Tell whether a set keeps the class for certain."""
-        question = self.question(fixed)
-        return question.capacity >= question.total
+        """Tell whether a set keeps the class for certain: the others fit the margin at worst."""
+        worst, beyond = self._at_worst
+        return beyond <= sum(worst[u] for u in set(fixed))
+
+    def certain_along(self, order: Sequence[int]) -> list[bool]:
+        """Tell for each size whether so many units along an order keep the class for certain."""
+        worst, beyond = self._at_worst
+        return [beyond <= known for known in accumulate((worst[u] for u in order), initial=0)]
+
+    @cached_property
+    def _at_worst(self) -> tuple[list[int], int]:
+        """What each unit costs at most, and by how much all together exceed the margin."""
+        times = math.lcm(*(known.denominator for known in self.known))
+        worst = [int(self.most(u) * times) for u in range(len(self.known))]
+        return worst, sum(worst) - self.spare(times)
 
     def _by_spectrum(
         self, fixed: frozenset[int], delta: Fraction | None = None, tol: float = TOL
@@ -158,12 +174,10 @@ class Costs:
 
     def _spectra(self, whole: bool) -> Shared | None:
         if whole not in self._shared:
-            self._shared[whole] = shared_of(
-                self.contributions, self.positive, self.distribution, whole
-            )
+            self._shared[whole] = self._make_spectra(self.positive, whole)
         return self._shared[whole]
 
-    def _view(self, unit: int, shared: Shared) -> View:
+    def _view(self, unit: int, shared: Shared) -> Worth:
         key = (unit, id(shared))
         if key not in self._views:
             value = self.known[unit] * self.contributions.scale
@@ -190,7 +204,7 @@ class Costs:
             return Moments(above, above - mean, variance, margin)
         return Moments(width - above, mean - above, variance, margin)
 
-    def rankings(self, members: list[int]) -> list[list[int]]:
+    def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
         """Return the members by decreasing promise, in several ways."""
         moments = self.moments
         score, mean, variance = (
@@ -202,11 +216,11 @@ class Costs:
             for key in promises(score, mean, variance, scale)
         ]
 
-    def guess(self, forced: list[int], order: list[int], delta: Fraction) -> int:
+    def guess(self, forced: Sequence[int], order: list[int], delta: Fraction) -> int:
         """Return the first size along an order that suffices for a normal law."""
         _, mean, variance, margin = self.moments
         free = np.ones(len(mean), dtype=np.bool_)
-        free[forced] = False
+        free[list(forced)] = False
         means = mean[free].sum() - np.concatenate([[0.0], np.cumsum(mean[order])])
         left = np.maximum(
             variance[free].sum() - np.concatenate([[0.0], np.cumsum(variance[order])]), 0.0
@@ -214,3 +228,40 @@ class Costs:
         quantile = float(np.clip(ndtri(float(delta)), -8.0, 8.0))
         enough = np.flatnonzero(margin - means >= quantile * np.sqrt(left))
         return int(enough[0]) if len(enough) else len(order)
+
+    def kept(
+        self, forced: Sequence[int], order: list[int], samples: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Count, of so many random completions, those that keep the class, at every size."""
+        inside = {*forced, *order}
+        others = [u for u in range(self.n_units) if u not in inside]
+        units = order + others
+        whole = math.lcm(*(c.denominator for c in self.known))
+        laws = [self.law(u) for u in units]
+        costs = [[int(cost * whole) for cost, _ in law] for law in laws]
+        capacity = self.spare(whole)
+        reach = sum(max(map(abs, law)) for law in costs) + abs(capacity)
+        shift = max(reach.bit_length() - 53, 0)
+        cut = [np.array([cost >> shift for cost in law], dtype=np.float64) for law in costs]
+        doubt = len(units) + 1 if shift else 0
+        limit = float(capacity >> shift)
+        total = np.zeros(len(order) + 1, dtype=np.int64)
+        chances = [
+            np.array([chance / self.contributions.denominator for _, chance in law]) for law in laws
+        ]
+        for start in range(0, samples, _CHUNK):
+            m = min(_CHUNK, samples - start)
+            which = np.stack([rng.choice(len(p), size=m, p=p / p.sum()) for p in chances], axis=1)
+            drawn = np.stack([values[which[:, j]] for j, values in enumerate(cut)], axis=1)
+            left = np.zeros((m, len(order) + 1))
+            left[:, -1] = drawn[:, len(order) :].sum(axis=1)
+            for k in range(len(order) - 1, -1, -1):
+                left[:, k] = left[:, k + 1] + drawn[:, k]
+            keeps = left <= limit
+            # n cut costs are short by less than n: near the limit all digits count
+            for a in np.flatnonzero((keeps & (left > limit - doubt)).any(axis=1)):
+                exact = [costs[j][which[a, j]] for j in range(len(units))]
+                for k in range(len(order) + 1):
+                    keeps[a, k] = sum(exact[k:]) <= capacity
+            total += np.count_nonzero(keeps, axis=0)
+        return total

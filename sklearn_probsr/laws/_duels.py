@@ -1,72 +1,97 @@
-"""Rivals: the search when the winner must stay ahead of several other classes.
+"""Several classes: the winner must stay ahead of each of its rivals.
 
 Over background rows a row keeps the class if it stays ahead of every rival in it: a count, exact as
 with two classes. Over independent units the events "ahead of rival j" have proved probabilities
 ``p_j``, and the class is kept with a probability between ``1 - sum_j (1 - p_j)`` (the union bound)
-and ``min_j p_j``.
+and ``min_j p_j``. It is kept for certain iff it is before every rival, at worst: no probability is
+asked for that.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sklearn_probsr.distributions._completions import (
-    Background,
-    Distribution,
-    Marginals,
-    Product,
-    rows_for,
-)
+from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.engines._samples import hoeffding_radius
-from sklearn_probsr.engines.rows._counts import Rows, kept_weight
+from sklearn_probsr.engines.rows._counts import Rows
+from sklearn_probsr.laws._certainty import CertainProver
 from sklearn_probsr.laws._costs import ROUGH, WIDE, Costs
-from sklearn_probsr.laws._replacement import JointSearch, Replacement
-from sklearn_probsr.laws._spectra import contributions_of
-from sklearn_probsr.model._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr.laws._independent import IndependentLaw
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._ledger import Ledger
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._replacement import Replacement, RowsLaw
+from sklearn_probsr.laws._rows_view import RowsView
+from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws._view import TOL, Row, View
+from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.search._coins import Found, Task
-from sklearn_probsr.search._local import LocalSearch
 
-__all__ = ["RivalCosts", "before", "rival_curve", "rival_guarantee", "search_rivals"]
+__all__ = ["IndependentDuels", "ReplacementDuels"]
 
-# So many sets of a size are refuted one by one over independent units, to prove a minimum.
-_MOST_SETS = 200
 # Guarantees whose proved bounds are further apart are sampled as well, so often, at this risk.
 _FAR_APART = 0.02
 _SAMPLES = 100_000
 _RISK = 1e-6
+# Completions that are drawn at once: so many numbers.
+_CELLS = 2**20
 
-Row = NDArray[np.float64] | NDArray[np.bool_]
+
+class ReplacementDuels(RowsLaw):
+    """Background rows before a model of several classes."""
+
+    def __init__(self, model: ArgmaxModel, distribution: Background) -> None:
+        super().__init__(model, distribution)
+        self.argmax = model
+        self._ledgers: dict[tuple[int, int], Ledger] = {}
+
+    def view(self, row: Row) -> RivalRows:
+        """Return one instance, a checked row, before this law."""
+        winner = int(self.argmax.winners(row[None, :])[0])
+        rivals = [k for k in range(len(self.argmax.classes)) if k != winner]
+        return RivalRows([self._ledger(winner, rival) for rival in rivals], row)
+
+    def _ledger(self, winner: int, rival: int) -> Ledger:
+        pair = (winner, rival)
+        if pair not in self._ledgers:
+            duel = self.argmax.duel(winner, rival)
+            self._ledgers[pair] = Ledger.of(duel, self.rows, self.weights, True)
+        return self._ledgers[pair]
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the tables take."""
+        return super().nbytes + sum(ledger.entries.nbytes for ledger in self._ledgers.values())
 
 
-class RivalRows:
-    """An instance before a background: what `Replacement` is for two classes."""
+class RivalRows(RowsView):
+    """One instance before background rows, with one margin for each rival."""
 
-    def __init__(self, model: ArgmaxModel, row: Row, background: Background) -> None:
-        winner = int(model.winners(row[None, :])[0])
-        seen = [Replacement(duel, row, background) for duel in model.duels(winner)]
+    def __init__(self, ledgers: list[Ledger], row: Row) -> None:
+        super().__init__(len(ledgers[0].entries))
+        seen = [Replacement(ledger, row) for ledger in ledgers]
         # Margins of different rivals are compared with each other: they need one scale.
         scale = max(one.ledger.scale for one in seen)
         self.duels = [
-            one
-            if one.ledger.scale == scale
-            else Replacement(one.ledger.model, row, background, scale)
-            for one in seen
+            one if one.ledger.scale == scale else Replacement(ledger, row, scale)
+            for one, ledger in zip(seen, ledgers, strict=True)
         ]
-        self.background = background
         self.exact = all(one.exact for one in self.duels)
-        self.doubt = max(one.doubt for one in self.duels)
         gains = np.stack([one.rows.gains for one in self.duels], axis=2)
         margins = np.stack([one.rows.margins for one in self.duels], axis=1)
-        self.rows = Rows(margins.ravel(), background.weights, gains.reshape(len(gains), -1))
+        self.rows = Rows(margins.ravel(), ledgers[0].weights, gains.reshape(len(gains), -1))
+
+    @property
+    def doubt(self) -> int:
+        """How much a margin may be short by, plus one."""
+        return max(one.doubt for one in self.duels)
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown costs some row anything, before some rival."""
@@ -76,14 +101,10 @@ class RivalRows:
         """Tell whether leaving a unit unknown gains some row anything, before some rival."""
         return any(one.can_gain(unit) for one in self.duels)
 
-    def weight(self, features: Collection[int]) -> int:
-        """Return the weight of the background rows that keep the class, exactly."""
-        chosen = np.array([*features], dtype=np.intp)
-        kept, _, unsure = kept_weight(self.rows, chosen, self.doubt)
-        if not unsure:
-            return int(kept)
-        keeps = np.logical_and.reduce([one.keeps(features) for one in self.duels])
-        return int(self.rows.weights @ keeps)
+    def keeps(self, features: Collection[int]) -> NDArray[np.bool_]:
+        """Tell which background rows keep the class, exactly."""
+        kept: NDArray[np.bool_] = np.logical_and.reduce([d.keeps(features) for d in self.duels])
+        return kept
 
     def by_mean_gain(self, units: list[int]) -> list[int]:
         """Return units by decreasing mean gain of fixing them, before each row's worst rival."""
@@ -95,17 +116,75 @@ class RivalRows:
         return [units[j] for j in np.argsort(-means[units], kind="stable")]
 
 
-class RivalCosts:
+class IndependentDuels(Law):
+    """Independent units before a model of several classes."""
+
+    def __init__(self, model: ArgmaxModel, distribution: Any, source: Source) -> None:
+        super().__init__(model, distribution)
+        self.argmax, self.source = model, source
+        self._laws: dict[tuple[int, int], IndependentLaw] = {}
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average when they are unknown."""
+        return self.source.means
+
+    def duel(self, winner: int, rival: int) -> IndependentLaw:
+        """Return the law of one duel, made once."""
+        pair = (winner, rival)
+        if pair not in self._laws:
+            duel = self.argmax.duel(winner, rival)
+            self._laws[pair] = IndependentLaw(duel, self.distribution, self.source)
+        return self._laws[pair]
+
+    def view(self, row: Row) -> RivalCosts:
+        """Return one instance, a checked row, before this law."""
+        winner = int(self.argmax.winners(row[None, :])[0])
+        rivals = [k for k in range(len(self.argmax.classes)) if k != winner]
+        costs = [self.duel(winner, rival).view(row) for rival in rivals]
+        return RivalCosts(costs, lambda *asked: self._kept(row, winner, *asked))
+
+    def prover(self, view: View, task: Task) -> Prover:
+        """Return what is known of the sets of an instance at one level."""
+        assert isinstance(view, RivalCosts)
+        prover = Prover(view, task)
+        return CertainProver(prover, view.duels) if task.delta == 1 else prover
+
+    def _kept(
+        self, row: Row, winner: int, fixed: list[list[int]], samples: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Draw completions, and count for each of some sets those that keep the class."""
+        model, total = self.argmax, np.zeros(len(fixed), dtype=np.int64)
+        units = model.units
+        columns = [[u] if units is None else list(units[u].columns) for u in range(model.n_units)]
+        states = [self.source.states(u) for u in range(model.n_units)]
+        chunk = max(_CELLS // model.n_features, 1)
+        for start in range(0, samples, chunk):
+            m = min(chunk, samples - start)
+            drawn = np.empty((m, model.n_features), dtype=row.dtype)
+            for at, (values, chances) in zip(columns, states, strict=True):
+                drawn[:, at] = values[rng.choice(len(values), m, p=chances)]
+            for k, features in enumerate(fixed):
+                inside = [column for u in features for column in columns[u]]
+                completed = drawn.copy()
+                completed[:, inside] = row[inside]
+                total[k] += np.count_nonzero(model.winners(completed) == winner)
+        return total
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the tables take."""
+        return self.source.nbytes + sum(law.nbytes for law in self._laws.values())
+
+
+class RivalCosts(View):
     """What unknown units may cost an instance before each of its rivals, if independent."""
 
-    def __init__(self, model: ArgmaxModel, row: Row, distribution: Distribution) -> None:
-        winner = int(model.winners(row[None, :])[0])
-        self.duels = [
-            Costs(contributions_of(duel, distribution), row, distribution)
-            for duel in model.duels(winner)
-        ]
-        self._known: dict[frozenset[int], Enclosure] = {}
-        self._sharp: set[frozenset[int]] = set()
+    def __init__(self, duels: list[Costs], draw: Callable[..., NDArray[np.int64]]) -> None:
+        super().__init__(duels[0].n_units)
+        self.duels = duels
+        self._draw = draw
+        self._known: dict[tuple[frozenset[int], Fraction | None, float], Enclosure] = {}
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown may cost anything, before some rival."""
@@ -115,23 +194,32 @@ class RivalCosts:
         """Tell whether leaving a unit unknown may gain anything, before some rival."""
         return any(duel.can_gain(unit) for duel in self.duels)
 
-    def enclosure(self, fixed: Collection[int], delta: Fraction | None = None) -> Enclosure:
-        """Enclose the guarantee of a set: by the union bound, and by the worst rival.
+    def is_certain(self, fixed: Collection[int]) -> bool:
+        """Tell whether a set keeps the class for certain."""
+        return all(duel.is_certain(fixed) for duel in self.duels)
 
-        With a level, one is always asked about the same, until it is on one side.
-        """
-        key = frozenset(fixed)
-        if key not in self._known or (delta is None and key not in self._sharp):
-            self._known[key] = self._enclose(key, delta)
+    def certain_along(self, order: Sequence[int]) -> list[bool]:
+        """Tell for each size whether so many units along an order keep the class for certain."""
+        return [
+            all(each) for each in zip(*(d.certain_along(order) for d in self.duels), strict=True)
+        ]
+
+    def enclose(
+        self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
+    ) -> Enclosure:
+        """Enclose the guarantee of a set: by the union bound, and by the worst rival."""
+        key = (frozenset(fixed), delta, tol)
+        if key not in self._known:
+            self._known[key] = self._enclose(*key)
         return self._known[key]
 
-    def _enclose(self, fixed: frozenset[int], delta: Fraction | None) -> Enclosure:
+    def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
         """Look at rivals roughly, and more sharply if the level is not on one side of that."""
         found = Enclosure(0.0, 1.0)
-        for tol in (ROUGH, WIDE):
+        for width in (ROUGH, WIDE) if delta is not None else (tol,):
             lost, least = Fraction(0), Fraction(1)
             for duel in self.duels:
-                below, above = duel.enclosure(fixed, None, tol).ends()
+                below, above = duel.enclose(fixed, None, width).ends()
                 lost += 1 - below
                 least = min(least, above)
                 if delta is not None and least < delta:
@@ -139,12 +227,33 @@ class RivalCosts:
             found = Enclosure.between(max(1 - lost, Fraction(0)), least)
             if delta is not None and (found >= delta).decided:
                 return found
-        self._sharp.add(fixed)
         return found
 
-    def proposals(self, members: list[int], forced: list[int]) -> list[list[int]]:
-        """Return orders of the members: as greed fixes them, were all sums normal."""
+    def answer(self, fixed: Collection[int], tol: float) -> Enclosure:
+        """Enclose the guarantee of a set for a reader.
+
+        Where the union bound and the worst rival are far apart, completions are drawn as well, and
+        what they say holds with a confidence.
+        """
+        known = self.enclose(fixed, None, tol)
+        if known.width <= _FAR_APART:
+            return known
+        rng = np.random.default_rng(0)  # the same question has the same answer
+        share = float(self.kept(list(fixed), [], _SAMPLES, rng)[0] / _SAMPLES)
+        radius = hoeffding_radius(_SAMPLES, _RISK)
+        lower, upper = max(known.lower, share - radius), min(known.upper, share + radius)
+        # But for the risk, the two overlap.
+        return Enclosure(min(lower, upper), max(lower, upper), 1 - _RISK)
+
+    def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
+        """Return the members by mean cost, and as greed fixes them, were all sums normal."""
         means = np.array([duel.moments.mean for duel in self.duels])
+        by_mean = [members[j] for j in np.argsort(-means[:, members].sum(axis=0), kind="stable")]
+        return [by_mean, self._as_if_normal(members, list(forced), means)]
+
+    def _as_if_normal(
+        self, members: list[int], forced: list[int], means: NDArray[np.float64]
+    ) -> list[int]:
         variances = np.array([duel.moments.variance for duel in self.duels])
         margins = np.array([duel.moments.margin for duel in self.duels])
         left_mean = means.sum(axis=1) - means[:, forced].sum(axis=1)
@@ -161,136 +270,15 @@ class RivalCosts:
             free.remove(best)
             left_mean -= means[:, best]
             left_variance -= variances[:, best]
-        by_mean = [members[j] for j in np.argsort(-means[:, members].sum(axis=0), kind="stable")]
-        return [by_mean, order]
+        return order
 
+    def ranking(self) -> list[int]:
+        """Return all units in the order in which greed fixes them."""
+        return self.orders(list(range(self.n_units)), ())[1]
 
-class _Search(LocalSearch):
-    """The search of one row over independent units."""
-
-    def __init__(self, costs: RivalCosts, units: int, task: Task) -> None:
-        barred = {*task.include, *task.exclude}
-        members = [u for u in range(units) if u not in barred and costs.can_cost(u)]
-        self.costs = costs
-        self.orders = costs.proposals(members, list(task.include))
-        super().__init__(task, self.orders[0], {u for u in members if not costs.can_gain(u)})
-
-    def enclosure(self, chosen: Collection[int]) -> Enclosure:
-        return self.costs.enclosure([*self.forced, *chosen], self.task.delta)
-
-    def verdict(self, chosen: Collection[int]) -> bool | None:
-        found = self.enclosure(chosen) >= self.task.delta
-        return found.value if found.decided else None
-
-    def worth(self, chosen: Collection[int]) -> Fraction | float:
-        return self.enclosure(chosen).lower
-
-    def text(self, chosen: Collection[int]) -> str:
-        return str(self.costs.enclosure([*self.forced, *chosen]))
-
-    def proposals(self) -> list[list[int]]:
-        return self.orders
-
-    def look(self, size: int) -> tuple[bool | None, set[int]]:
-        sizes = [size] if self.monotone else range(size, -1, -1)
-        if not self.task.effort.wanted or (
-            sum(math.comb(len(self.members), k) for k in sizes) > _MOST_SETS
-        ):
-            return None, set()
-        open_ones = False
-        for k in sizes:
-            for chosen in combinations(self.members, k):
-                verdict = self.verdict(chosen)
-                if verdict:
-                    return True, set(chosen)
-                open_ones |= verdict is None
-        return (None if open_ones else False), set()
-
-    def improve(self, chosen: set[int]) -> set[int]:
-        return chosen
-
-
-def search_rivals(model: ArgmaxModel, rows: Row, task: Task, distribution: Distribution) -> Found:
-    """Return a small set of each row that reaches delta, and what was proved of it."""
-    found = Found.empty(len(rows), model.n_units)
-    for i, row in enumerate(rows):
-        if isinstance(distribution, Background):
-            seen = RivalRows(model, row, distribution)
-            joint = JointSearch(seen, task)
-            features, minimality, least = joint.run(i, str(distribution))
-            known = Enclosure.of(Fraction(seen.weight(features), distribution.total))
-        else:
-            costs = RivalCosts(model, row, distribution)
-            search = _Search(costs, model.n_units, task)
-            features, minimality, least = search.run(i, str(distribution))
-            known = costs.enclosure(features)
-        found.write(i, features, known, minimality, least)
-    return found
-
-
-def before(model: AnyModel, row: Row, background: Background) -> Replacement | RivalRows:
-    """Return an instance before a background."""
-    if isinstance(model, ArgmaxModel):
-        return RivalRows(model, row, background)
-    return Replacement(model, row, background)
-
-
-def rival_guarantee(
-    model: ArgmaxModel, row: Row, fixed: Collection[int], distribution: Distribution
-) -> Enclosure:
-    """Enclose the guarantee of a set over independent units.
-
-    Where the union bound and the worst rival are far apart, completions are drawn as well, and
-    what they say holds with a confidence.
-    """
-    known = RivalCosts(model, row, distribution).enclosure(fixed)
-    if known.width <= _FAR_APART:
-        return known
-    rng = np.random.default_rng(0)  # the same question has the same answer
-    drawn = _completions(model, row, fixed, distribution, rng)
-    share = float(np.mean(model.winners(drawn) == model.winners(row[None, :])[0]))
-    radius = hoeffding_radius(_SAMPLES, _RISK)
-    lower, upper = max(known.lower, share - radius), min(known.upper, share + radius)
-    # But for the risk, the two overlap.
-    return Enclosure(min(lower, upper), max(lower, upper), 1 - _RISK)
-
-
-def _completions(
-    model: ArgmaxModel,
-    row: Row,
-    fixed: Collection[int],
-    distribution: Distribution,
-    rng: np.random.Generator,
-) -> NDArray[Any]:
-    """Draw rows whose units are those of an instance where fixed, and independent elsewhere."""
-    drawn = np.tile(row, (_SAMPLES, 1))
-    groups = [[u] for u in range(model.n_units)]
-    if model.units is not None:
-        groups = [list(unit.columns) for unit in model.units]
-    for u, columns in enumerate(groups):
-        if u in fixed:
-            continue
-        if isinstance(distribution, Marginals):
-            rows = rows_for(model, distribution)
-            share = distribution.weights / distribution.weights.sum()
-            drawn[:, columns] = rows[rng.choice(len(rows), _SAMPLES, p=share)][:, columns]
-        elif isinstance(distribution, Product):
-            drawn[:, columns[0]] = rng.random(_SAMPLES) < float(distribution.p[u])
-        else:
-            states = np.array([[0.0], [1.0]] if model.units is None else model.units[u].states)
-            drawn[:, columns] = states[rng.integers(len(states), size=_SAMPLES)]
-    return drawn
-
-
-def rival_curve(
-    model: ArgmaxModel, row: Row, distribution: Distribution
-) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the order in which greed fixes independent units, and bounds at every size."""
-    costs = RivalCosts(model, row, distribution)
-    order = costs.proposals(list(range(model.n_units)), [])[1]
-    known = [costs.enclosure(order[:k]) for k in range(len(order) + 1)]
-    return (
-        np.array(order, dtype=np.intp),
-        np.array([one.lower for one in known]),
-        np.array([one.upper for one in known]),
-    )
+    def kept(
+        self, forced: Sequence[int], order: list[int], samples: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Count, of so many random completions, those that keep the class, at every size."""
+        sets = [[*forced, *order[:k]] for k in range(len(order) + 1)]
+        return self._draw(sets, samples, rng)

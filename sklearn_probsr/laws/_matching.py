@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.distributions._completions import Matching, rows_for
+from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.engines._clopper_pearson import clopper_pearson
-from sklearn_probsr.engines.rows._facts import Facts, worth
-from sklearn_probsr.model._base import Columns
+from sklearn_probsr.engines.rows._facts import Facts, Rules, worth
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._memo import Memo
+from sklearn_probsr.laws._sources import checked_rows, weighted_means
+from sklearn_probsr.laws._view import TOL, Row, View
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_below
 
@@ -20,11 +27,9 @@ __all__ = [
     "Count",
     "Matches",
     "Neighbours",
+    "MatchingLaw",
     "and_all",
-    "conditional_curve",
-    "conditional_guarantee",
     "counts",
-    "states_of",
 ]
 
 # What a standard deviation of lead counts for in a cautious search, beside the share.
@@ -104,8 +109,7 @@ class _Part:
 class _Table:
     """What a model sees in the rows: the states of their units, and whether they are of a class."""
 
-    def __init__(self, model: Columns, law: Matching, winner: int) -> None:
-        rows = rows_for(model, law)
+    def __init__(self, model: Model, law: Matching, rows: NDArray[Any], winner: int) -> None:
         states, positive = states_of(model, rows), model.winners(rows) == winner
         leads, held = _leads(model, rows, winner), law.confirming
         self.searched = _Part(states[~held], positive[~held], leads[~held])
@@ -122,9 +126,10 @@ class _Table:
             inside[-1] = True
             *states_bits, everyone = _packed(inside)
             self.bits[side], self.everyone[side] = np.array(states_bits), everyone
+        self.nbytes = sum(bits.nbytes for bits in self.bits.values()) + 3 * states.nbytes
 
 
-def _leads(model: Columns, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+def _leads(model: Model, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
     """Return about how far each row is on the side of a class, at most 1."""
     finite: NDArray[np.float64] = np.nan_to_num(model.leads(rows, winner))
     return finite / (np.abs(finite).max(initial=0.0) or 1.0)
@@ -138,7 +143,7 @@ def _packed(inside: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
-def states_of(model: Columns, rows: NDArray[Any]) -> NDArray[np.int64]:
+def states_of(model: Model, rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return which state every unit of checked rows is in."""
     if model.units is None:
         return rows.astype(np.int64)
@@ -150,40 +155,63 @@ def states_of(model: Columns, rows: NDArray[Any]) -> NDArray[np.int64]:
     return found
 
 
-class Neighbours:
-    """The rows around an instance, which is given by its states and by its class."""
+class Neighbours(View):
+    """One instance before rows that may share its facts: it is given by its states."""
 
     side = True  # that of the instance's own class
 
-    def __init__(
-        self, model: Columns, law: Matching, states: NDArray[np.int64], winner: int
-    ) -> None:
+    def __init__(self, table: _Table, law: Matching, states: NDArray[np.int64]) -> None:
+        super().__init__(len(states))
         self.states = states
         self.confidence = law.confidence
         self._firmness = _FIRMNESS if law.cautious else 0.0
-        self._table = model.cached(("matching", law, winner), lambda: _Table(model, law, winner))
+        self._table = table
 
-    @classmethod
-    def of(cls, model: Columns, row: NDArray[Any], law: Matching) -> Neighbours:
-        """Look around one checked row."""
-        rows = row[None, :]
-        return cls(model, law, states_of(model, rows)[0], int(model.winners(rows)[0]))
+    def can_cost(self, unit: int) -> bool:
+        """Tell whether fixing a unit can help: with fewer rows, anything can happen."""
+        return True
+
+    def can_gain(self, unit: int) -> bool:
+        """Tell whether fixing a unit can hurt: with fewer rows, anything can happen."""
+        return True
 
     def matches(self, features: Collection[int]) -> Matches:
         """Count the rows that share the facts of a set."""
         parts = self._table.searched, self._table.confirmed
         return Matches(*(part.count(self.states, self.side, features) for part in parts))
 
-    def guarantee(self, features: Collection[int]) -> Enclosure:
+    def enclose(
+        self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
+    ) -> Enclosure:
         """Enclose the probability that a row which shares the facts of a set keeps the class."""
         part, risk = self._table.confirmed, 1 - self.confidence
-        kept, matching, _ = part.count(self.states, self.side, features)
+        kept, matching, _ = part.count(self.states, self.side, fixed)
         lower, upper = clopper_pearson(kept, matching, risk)
         if part.place(self.states, self.side) is not None:
             # The copy may be another row after all. Then it counts, which raises both bounds: this
             # lower one and that upper one hold either way.
             _, upper = clopper_pearson(kept + 1, matching + 1, risk)
         return Enclosure(lower, upper, float_below(self.confidence))
+
+    def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
+        """Return the members in the order in which greed adds facts in the rows searched."""
+        left = list(range(len(members)))
+        facts = self.facts(forced, members)
+        good, bad = facts.all_good, facts.all_bad
+        order: list[int] = []
+        while left:
+            worths = [worth(*count) for count in counts(facts, good, bad)]
+            best = max(left, key=worths.__getitem__)
+            order.append(members[best])
+            left.remove(best)
+            good, bad = good & facts.good[best], bad & facts.bad[best]
+        return [order]
+
+    def kept(
+        self, forced: Sequence[int], order: list[int], samples: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Refuse: rows are counted, and none is drawn."""
+        raise InvalidInputError("Matching counts rows and draws none: use method='certified'.")
 
     def facts(self, forced: Collection[int], candidates: Collection[int]) -> Facts:
         """Return which of the rows searched share each candidate, and which all that is forced."""
@@ -221,28 +249,40 @@ def counts(
     return list(zip(goods.tolist(), bads.tolist(), strict=True))
 
 
-def conditional_guarantee(
-    model: Columns, row: NDArray[Any], features: Collection[int], law: Matching
-) -> Enclosure:
-    """Enclose the probability that a row that shares some facts keeps the class."""
-    return Neighbours.of(model, row, law).guarantee(features)
+class MatchingLaw(Law):
+    """A model before rows of which those count that share the facts of a set."""
 
+    conditional = True
 
-def conditional_curve(
-    model: Columns, row: NDArray[Any], law: Matching
-) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the order in which greed adds facts in the rows searched, and bounds at every size."""
-    seen = Neighbours.of(model, row, law)
-    left = list(range(model.n_units))
-    facts = seen.facts((), left)
-    good, bad = facts.all_good, facts.all_bad
-    order: list[int] = []
-    while left:
-        worths = [worth(*count) for count in counts(facts, good, bad)]
-        best = max(left, key=worths.__getitem__)
-        order.append(best)
-        left.remove(best)
-        good, bad = good & facts.good[best], bad & facts.bad[best]
-    known = [seen.guarantee(order[:k]) for k in range(len(order) + 1)]
-    lower, upper = (np.array([getattr(k, end) for k in known]) for end in ("lower", "upper"))
-    return np.array(order, dtype=np.intp), lower, upper
+    def __init__(self, model: Model, distribution: Matching) -> None:
+        super().__init__(model, distribution)
+        self.rows = checked_rows(model, distribution)
+        real = [unit.name for unit in model.units or () if unit.states is None]
+        if real:
+            raise InvalidInputError(
+                f"Matching compares facts for equality, and {real[0]!r} is real-valued. Bin it "
+                "first, for instance by a KBinsDiscretizer in the pipeline, or declare its values "
+                "as states of a Unit."
+            )
+        self.confidence = distribution.confidence
+        self._tables: dict[int, _Table] = {}
+        self.rules: Memo[Rules] = Memo(8)  # what reaches a level, by level
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average."""
+        return weighted_means(self.rows, self.distribution.weights)
+
+    def view(self, row: Row) -> Neighbours:
+        """Return one instance, a checked row, before this law."""
+        rows = row[None, :]
+        winner = int(self.model.winners(rows)[0])
+        if winner not in self._tables:
+            table = _Table(self.model, self.distribution, self.rows, winner)
+            self._tables[winner] = table
+        return Neighbours(self._tables[winner], self.distribution, states_of(self.model, rows)[0])
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the tables take."""
+        return int(self.rows.nbytes) + sum(table.nbytes for table in self._tables.values())

@@ -79,10 +79,19 @@ class Ranking:
 
     def tables(self, effort: int) -> Tables:
         """Return the Fourier tables of an effort, built at the first call."""
-        return self.model.cached(
-            ("tables", self.forced, effort),
-            lambda: build_tables(self.magnitudes, self.blur, *EFFORTS[effort]),
-        )
+        if effort not in self._built:
+            self._built[effort] = build_tables(self.magnitudes, self.blur, *EFFORTS[effort])
+        return self._built[effort]
+
+    @cached_property
+    def _built(self) -> dict[int, Tables]:
+        return {}
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the tables take."""
+        parts = (part for tables in self._built.values() for part in tables)
+        return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
     @property
     def usable(self) -> bool:

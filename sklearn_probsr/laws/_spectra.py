@@ -15,21 +15,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.distributions._completions import Distribution
 from sklearn_probsr.engines.coins._fourier import SPREADS
+from sklearn_probsr.engines.sums._exchange import Laws
 from sklearn_probsr.engines.sums._spectrum import Law, Spectrum, build_spectra, narrowed
-from sklearn_probsr.laws._contributions import Contributions, distinct
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.laws._contributions import Contributions
+from sklearn_probsr.laws._sources import distinct
 
 __all__ = [
     "FAR",
     "Outlook",
     "Shared",
-    "View",
+    "Worth",
+    "are_few",
     "clamped",
-    "contributions_of",
     "promises",
-    "shared_of",
 ]
 
 # Relative weights of the variance in the rankings; 0 is the mean cost, the signed SHAP value.
@@ -37,8 +36,6 @@ _LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
 # Models with so few units, and so few values, are counted; spectra pay beyond.
 _FEW = 24
 _FEW_ATOMS = 120
-# Models with more units have a rest that no reason is made of.
-_MOST_IN_HEAD = 128
 _MOST_CELLS = 2**22
 # The degree that tells a guarantee to two digits or so.
 _ROUGH = 2**11
@@ -64,36 +61,8 @@ def promises(
         yield score if math.isinf(weight) else mean + weight * variance / scale
 
 
-def contributions_of(model: LinearModel, distribution: Distribution) -> Contributions:
-    """Return the random contributions of a model's units, made once."""
-    return model.cached(
-        ("contributions", distribution), lambda: Contributions.of(model, distribution)
-    )
-
-
-def shared_of(
-    contributions: Contributions,
-    positive: bool,
-    distribution: Distribution,
-    whole: bool = False,
-    few: bool = False,
-) -> Shared | None:
-    """Return the spectra of a class, made once; None where counting is the better way.
-
-    ``whole`` asks for spectra that leave no unit out; they are the same for both classes, and less
-    sharp than those of a class where there are many units. ``few`` asks for them though there are
-    so few units that counting a set is quick.
-    """
-    n = len(contributions.values)
-    if (_are_few(contributions) and not few) or not contributions.by_range:
-        return None
-    side = None if whole or n <= _MOST_IN_HEAD else positive
-    return contributions.model.cached(
-        ("spectra", distribution, side), lambda: Shared.of(contributions, side)
-    )
-
-
-def _are_few(contributions: Contributions) -> bool:
+def are_few(contributions: Contributions) -> bool:
+    """Tell whether units and their values are so few that sets are counted one by one."""
     atoms = sum(map(len, contributions.values))
     return len(contributions.values) <= _FEW and atoms <= _FEW_ATOMS
 
@@ -148,6 +117,16 @@ class Shared:
         return self._built[key]
 
     @cached_property
+    def laws(self) -> dict[bool, Laws]:
+        """What the binary units of a model cost each class, once it was asked for."""
+        return {}
+
+    @cached_property
+    def atoms(self) -> dict[bool, tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
+        """The values of units by what they cost each class, once they were asked for."""
+        return {}
+
+    @cached_property
     def _built(self) -> dict[tuple[int, bool], Spectrum]:
         return {}
 
@@ -180,7 +159,7 @@ class Shared:
         rest = [u for u in contributions.by_range if u not in inside]
         largest = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
         degrees = [min(2**12, largest), largest]
-        if _are_few(contributions):
+        if are_few(contributions):
             degrees = degrees[:1]  # what these leave open is counted
         if rest:
             crowded = sum(map(len, values)) > _FEW_VALUES * len(values)
@@ -212,14 +191,14 @@ class Shared:
         above = known - self.contributions.values[unit][0]
         return clamped(above / self.period) - float(self.centre[unit])
 
-    def view(self, unit: int, value: Fraction) -> View:
+    def view(self, unit: int, value: Fraction) -> Worth:
         """Return what the search needs to know of a unit that contributes some value."""
         key = (unit, value)
         if key in self._views:
             return self._views[key]
         known = value / self.contributions.scale
         values = self.contributions.values[unit]
-        view = View(
+        view = Worth(
             self.gain(unit, known), known > values[0], known < values[-1], known.denominator == 1
         )
         if len(self._views) < _MOST_VIEWS:
@@ -257,8 +236,14 @@ class Shared:
         return np.array([zero, one], dtype=np.float64)
 
     @cached_property
-    def _views(self) -> dict[tuple[int, Fraction], View]:
+    def _views(self) -> dict[tuple[int, Fraction], Worth]:
         return {}
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the spectra take."""
+        parts = (part for spectrum in self._built.values() for part in spectrum)
+        return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
     def blur(self, start: float, gains: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bound the rounding of a row's cut, whatever is fixed."""
@@ -321,7 +306,7 @@ class Outlook(NamedTuple):
     near: NDArray[np.bool_]  # (rows,): nothing is too far out
 
 
-class View(NamedTuple):
+class Worth(NamedTuple):
     """A known contribution: how far it moves the cut, and how it compares with what may come."""
 
     gain: float

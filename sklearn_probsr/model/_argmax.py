@@ -6,22 +6,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Columns
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import check_names, finite_matrix
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._units import Unit, check_units
 
-__all__ = ["AnyModel", "ArgmaxModel"]
+__all__ = ["ArgmaxModel"]
 
 
 @dataclass(frozen=True, eq=False)
-class ArgmaxModel(Columns):
+class ArgmaxModel(Model):
     """A classifier that says the class with the largest of several linear scores.
 
     A reason must keep the winner ahead of every rival; a duel with one of them is a `LinearModel`,
@@ -89,9 +90,26 @@ class ArgmaxModel(Columns):
         """What decides: the arguments of the model, but for names, classes and units."""
         return {"weights": self.weights, "intercepts": self.intercepts, "last": self.last}
 
+    @property
+    def outputs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights (classes, d) and the intercepts of the scores."""
+        return self.weights, self.intercepts
+
+    @property
+    def by_class(self) -> bool:
+        """Whether there is one score for each class, the largest of which wins."""
+        return True
+
     def duel(self, winner: int, rival: int) -> LinearModel:
         """Return the decision between two classes, by position; the winner is ``classes[1]``."""
-        return self.cached((winner, rival), lambda: self._duel(winner, rival))
+        pair = (winner, rival)
+        if pair not in self._duels:
+            self._duels[pair] = self._duel(*pair)
+        return self._duels[pair]
+
+    @cached_property
+    def _duels(self) -> dict[tuple[int, int], LinearModel]:
+        return {}
 
     def _duel(self, winner: int, rival: int) -> LinearModel:
         wins_tie = winner > rival if self.last else winner < rival
@@ -143,7 +161,7 @@ class ArgmaxModel(Columns):
             leads = scores[:, winner] - np.delete(scores, winner, axis=1).max(axis=1)
         return np.asarray(leads)
 
-    def runner_up(self, row: NDArray[Any]) -> LinearModel:
+    def closest(self, row: NDArray[Any]) -> LinearModel:
         """Return the duel of a checked row's winner with the rival that comes closest to it."""
         winner = int(self.winners(row[None, :])[0])
         with np.errstate(over="ignore", invalid="ignore"):
@@ -172,9 +190,6 @@ class ArgmaxModel(Columns):
             for row, winner in zip(rows, self.winners(rows), strict=True)
         ]
         return np.array(found, dtype=np.float64)
-
-
-AnyModel = LinearModel | ArgmaxModel
 
 
 def _on_a_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:

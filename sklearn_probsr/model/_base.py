@@ -1,12 +1,12 @@
-"""Checks of a model's rows and features: the right columns, values that it takes, known names."""
+"""What all models share: scores, classes and units, and checks of rows and features."""
 
 from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,14 +22,13 @@ from sklearn_probsr.model._checks import (
 )
 from sklearn_probsr.model._units import Unit, check_states
 
-__all__ = ["Columns"]
-
-T = TypeVar("T")
+__all__ = ["Model"]
 
 
-class Columns(ABC):
+class Model(ABC):
     """A classifier by its columns, the units that they belong to, and its classes."""
 
+    weights: NDArray[np.float64]
     feature_names: tuple[str, ...]
     classes: tuple[Any, ...]
     units: tuple[Unit, ...] | None
@@ -68,9 +67,30 @@ class Columns(ABC):
         decides = tuple(v.tobytes() if isinstance(v, np.ndarray) else v for v in values)
         return decides, self.feature_names, self.classes, self.units
 
+    @property
+    @abstractmethod
+    def outputs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights (outputs, d) and constants of the scores that plots and SHAP values show.
+
+        Of two classes there is one, positive where ``classes[1]`` wins; of several, one each.
+        """
+
+    @property
+    @abstractmethod
+    def by_class(self) -> bool:
+        """Whether there is one score for each class, the largest of which wins."""
+
+    @abstractmethod
+    def closest(self, row: NDArray[Any]) -> Any:
+        """Return the decision between a checked row's class and the one that comes closest."""
+
     @abstractmethod
     def winners(self, rows: NDArray[Any]) -> NDArray[np.intp]:
         """Return which of the classes each checked row belongs to, exactly."""
+
+    @abstractmethod
+    def margin(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return for each row how far its class is ahead of the next one."""
 
     @abstractmethod
     def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
@@ -98,20 +118,6 @@ class Columns(ABC):
         labels = np.empty(len(self.classes), dtype=object)
         labels[:] = self.classes
         return labels
-
-    def cached(self, key: Any, make: Callable[[], T]) -> T:
-        """Return what ``make`` gave for ``key`` before, or make it now and keep it.
-
-        Tables that depend on the weights alone live as long as the model and are not pickled.
-        """
-        if key not in self._cache:
-            self._cache[key] = make()
-        value: T = self._cache[key]
-        return value
-
-    @cached_property
-    def _cache(self) -> dict[Any, Any]:
-        return {}
 
     @property
     def n_features(self) -> int:
@@ -274,5 +280,5 @@ class Columns(ABC):
         return self.feature_names == check_names(None, self.n_features)
 
 
-def _rebuild(kind: type[Columns], arguments: dict[str, Any]) -> Columns:
+def _rebuild(kind: type[Model], arguments: dict[str, Any]) -> Model:
     return kind(**arguments)

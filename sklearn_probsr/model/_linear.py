@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_probsr.model._base import Columns
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import (
     check_classes,
     check_names,
@@ -47,7 +47,7 @@ class IntegerForm:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel(Columns):
+class LinearModel(Model):
     """A linear classifier, as the exact real function of its float weights.
 
     It says ``classes[1]`` iff ``x · weights >= threshold`` (``>`` when ``strict``). Its features
@@ -111,6 +111,20 @@ class LinearModel(Columns):
         """What decides: the arguments of the model, but for names, classes and units."""
         return {"weights": self.weights, "threshold": self.threshold, "strict": self.strict}
 
+    @property
+    def outputs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights (1, d) and the constant of the decision function."""
+        return self.weights[None, :], np.array([-self.threshold])
+
+    @property
+    def by_class(self) -> bool:
+        """Whether there is one score for each class, the largest of which wins."""
+        return False
+
+    def closest(self, row: NDArray[Any]) -> LinearModel:
+        """Return the decision between a checked row's class and the other one: the model."""
+        return self
+
     @cached_property
     def binary_core(self) -> LinearModel | None:
         """The same model on one 0/1 column per unit, without units; None if there are others."""
@@ -125,6 +139,11 @@ class LinearModel(Columns):
             feature_names=self.unit_names,
             classes=self.classes,
         )
+
+    @cached_property
+    def pairs(self) -> list[list[Fraction]]:
+        """What each column contributes, exactly, when it is 0 and when it is 1."""
+        return [[Fraction(0), Fraction(w)] for w in self.weights.tolist()]
 
     def core_rows(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Return checked rows in the columns of the binary core."""

@@ -22,7 +22,8 @@ from sklearn_probsr.distributions._completions import (
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._batches import Question
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
-from sklearn_probsr.model._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr.model._argmax import ArgmaxModel
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.report._comparison import Comparison
 from sklearn_probsr.report._growth import grow
@@ -110,7 +111,7 @@ def compare(
 
 
 def _shap_values(
-    model: AnyModel, law: Distribution, told: SufficientReasons, given: Any
+    model: Model, law: Distribution, told: SufficientReasons, given: Any
 ) -> NDArray[np.float64]:
     """Return SHAP values of every unit: the user's, or shap's own on the same background."""
     rows = told.rows.astype(np.float64)
@@ -147,7 +148,7 @@ def _shap_values(
 
 
 def _columns(
-    model: AnyModel,
+    model: Model,
     law: Distribution,
     told: SufficientReasons,
     sure: SufficientReasons,
@@ -197,7 +198,7 @@ def _columns(
 
 
 def _scored(
-    model: AnyModel, law: Distribution, rows: NDArray[Any], mask: NDArray[np.bool_], word: str
+    model: Model, law: Distribution, rows: NDArray[Any], mask: NDArray[np.bool_], word: str
 ) -> dict[str, NDArray[Any]]:
     """Return the guarantee of one set per row."""
     lower, upper = score(model, rows, mask, law)
@@ -212,7 +213,7 @@ def _jaccard(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _other(
-    model: AnyModel,
+    model: Model,
     law: Distribution,
     told: SufficientReasons,
     name: str,

@@ -48,7 +48,7 @@ def grow(
     found = []
     levels = tuple(sorted({*LEVELS, *known}))
     for level in levels:
-        options = question.options | {"delta": level}
+        options = replace(question.options, delta=level)
         asked = replace(question, options=options, token=f"{question.token}-{level}")
         found.append(known.get(level) or asked.answer(rows, n_jobs, silent=False))
     return Growth(

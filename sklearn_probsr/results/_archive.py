@@ -22,10 +22,11 @@ from sklearn_probsr.distributions._completions import (
     Matching,
     Product,
     Uniform,
-    rows_for,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr.laws._sources import checked_rows
+from sklearn_probsr.model._argmax import ArgmaxModel
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.results._reason import COLUMNS, SufficientReasons
@@ -47,7 +48,7 @@ def write_reasons(
     held = {f"reasons/{name}": np.asarray(getattr(reasons, name)) for name in COLUMNS}
     held |= {"model/weights": model.weights, **{f"more/{k}": v for k, v in arrays.items()}}
     if isinstance(law, Background | Marginals | Matching):
-        held |= {"law/rows": rows_for(model, law), "law/weights": law.weights}
+        held |= {"law/rows": checked_rows(model, law), "law/weights": law.weights}
     if isinstance(law, Matching):
         held |= {"law/confirming": law.confirming}
     meta = {
@@ -151,7 +152,7 @@ def plain_label(label: Any) -> Any:
     return value
 
 
-def _decision(model: AnyModel) -> dict[str, Any]:
+def _decision(model: Model) -> dict[str, Any]:
     """Return what decides beside the weights, as JSON has it."""
     rest = {name: value for name, value in model.decision.items() if name != "weights"}
     return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in rest.items()}

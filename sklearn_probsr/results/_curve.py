@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._deficits import Instance, SubsetSum
-from sklearn_probsr.engines.coins._enclose import enclose
-from sklearn_probsr.engines.coins._enumeration import enumeration_cost
-from sklearn_probsr.engines.coins._fourier import fourier, fourier_cost, fourier_prefixes
-from sklearn_probsr.engines.coins._lattice import lattice_cost, lattice_prefixes
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["GuaranteeCurve", "curve"]
-
-_CHEAP_SECONDS = 2e-4
-# Sizes that stay wider than asked are looked at again, up to this degree and cost together.
-_DEGREE = 2**17
-_BUDGET_SECONDS = 1.0
+__all__ = ["GuaranteeCurve"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,43 +44,15 @@ class GuaranteeCurve:
     def __len__(self) -> int:
         return len(self.lower)
 
-
-def curve(instance: Instance, tol: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the bounds of every size along ``instance.order``."""
-    d = len(instance.order)
-    members = instance.members()
-    lower, upper = np.ones(d + 1), np.ones(d + 1)
-    for k, known in enumerate(_enclosures(instance, members, tol)):
-        lower[k], upper[k] = known.lower, known.upper
-    # v_k never decreases, so bounds may be passed on.
-    return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1].copy()
-
-
-def _enclosures(instance: Instance, members: list[int], tol: float) -> list[Enclosure]:
-    """Enclose the sizes whose guarantee is not yet 1."""
-    question = instance.subset_sum(())
-    first = [instance.magnitudes[i] for i in members]
-    rest = [v for i, v in enumerate(instance.magnitudes) if v and not instance.helps[i]]
-    question = SubsetSum(first + sorted(rest, reverse=True), question.capacity)
-    left, steps = question.total, 0
-    while left > question.capacity:
-        left -= first[steps]
-        steps += 1
-    if steps == 0:
-        return []
-    if lattice_cost(question) < 0.1:
-        return lattice_prefixes(question, steps - 1)
-    degree = 2 ** math.ceil(math.log2(4 / min(max(tol, 2.0**-16), 1.0)))
-    rough = fourier_prefixes(question, steps - 1, degree)
-    found = []
-    budget = _BUDGET_SECONDS
-    for k, known in enumerate(rough):
-        part = SubsetSum(question.values[k:], question.capacity)
-        if enumeration_cost(part) < _CHEAP_SECONDS:
-            found.append(enclose(part, None, tol))
-        elif known.width > tol and budget > 0:
-            found.append(known.intersect(fourier(part, 0.0, 2.0, tol, _DEGREE)))
-            budget -= fourier_cost(part, _DEGREE)
-        else:
-            found.append(known)
-    return found
+    @classmethod
+    def of(
+        cls, order: Sequence[int], known: Sequence[Enclosure], monotone: bool, distribution: Any
+    ) -> GuaranteeCurve:
+        """Put the enclosures of all sizes together; those that are not there are certain."""
+        lower, upper = np.ones(len(order) + 1), np.ones(len(order) + 1)
+        lower[: len(known)] = [one.lower for one in known]
+        upper[: len(known)] = [one.upper for one in known]
+        if monotone:  # v_k never decreases, so bounds may be passed on
+            lower = np.maximum.accumulate(lower)
+            upper = np.minimum.accumulate(upper[::-1])[::-1].copy()
+        return cls(np.array(order, dtype=np.intp), lower, upper, distribution)

@@ -12,12 +12,13 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.distributions._completions import Matching, column_means
 from sklearn_probsr.engines.coins._deficits import Instance
-from sklearn_probsr.laws._matching import Matches, Neighbours
-from sklearn_probsr.model._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._matching import Matches, MatchingLaw
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure, lower_text
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model._linear import LinearModel
 
 __all__ = ["CLAIMS", "COLUMNS", "SufficientReason", "SufficientReasons"]
 
@@ -171,7 +172,7 @@ class SufficientReasons:
         The guarantees that are known as fractions, by row.
     """
 
-    model: AnyModel = field(repr=False)
+    model: Model = field(repr=False)
     rows: NDArray[Any] = field(repr=False)
     mask: NDArray[np.bool_]
     lower: NDArray[np.float64]
@@ -262,10 +263,8 @@ class SufficientReasons:
         )
 
     def _matches(self, i: int, features: tuple[int, ...]) -> Matches | None:
-        law = self.distribution
-        if not isinstance(law, Matching):
-            return None
-        return Neighbours.of(self.model, self.rows[i], law).matches(features)
+        law = law_of(self.model, self.distribution)
+        return law.view(self.rows[i]).matches(features) if isinstance(law, MatchingLaw) else None
 
     def _columns(self, i: int) -> NDArray[np.bool_]:
         """Tell which columns belong to the units of a reason."""
@@ -284,21 +283,20 @@ class SufficientReasons:
         return (*self.forced, *rest)
 
 
-def most_telling(model: AnyModel, row: NDArray[Any], distribution: Any) -> NDArray[np.intp]:
+def most_telling(model: Model, row: NDArray[Any], distribution: Any) -> NDArray[np.intp]:
     """Return the units of an instance by decreasing score; by mean cost if they are not binary.
 
     Of several rivals, the one that comes closest counts.
     """
-    if isinstance(model, ArgmaxModel):
-        model = model.runner_up(row)
-    core = model.binary_core
+    duel: LinearModel = model.closest(row)
+    core = duel.binary_core
     if core is not None:
-        return Instance(core, model.core_rows(row[None, :])[0]).order
-    means = model.cached(("means", distribution), lambda: column_means(model, distribution))
-    sign = 1 if model.is_positive(row[None, :])[0] else -1
+        return Instance(core, duel.core_rows(row[None, :])[0]).order
+    means = law_of(model, distribution).means
+    sign = 1 if duel.is_positive(row[None, :])[0] else -1
     with np.errstate(over="ignore", invalid="ignore"):  # 1e300 times 1e300 comes first all the same
-        scale = float(np.abs(model.weights).max()) or 1.0
-        costs = np.nan_to_num(sign * (model.weights / scale) * (row - means))
+        scale = float(np.abs(duel.weights).max()) or 1.0
+        costs = np.nan_to_num(sign * (duel.weights / scale) * (row - means))
     return np.argsort(-model.sum_by_unit(costs[None, :])[0], kind="stable")
 
 

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._argmax import AnyModel
+from sklearn_probsr.laws._task import Effort, Task
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.search._coins import Effort, Task
 
-__all__ = ["check_effort", "check_model", "check_task", "check_tol", "generator", "open_unit"]
-
-
-def check_model(model: Any) -> None:
-    """Refuse what is neither a LinearModel nor an ArgmaxModel."""
-    if not isinstance(model, AnyModel):
-        raise InvalidInputError(
-            f"model must be a LinearModel, got {type(model).__name__}. "
-            "Write LinearModel(weights, threshold)."
-        )
+__all__ = ["Options", "check_tol", "generator"]
 
 
 def check_tol(tol: float) -> float:
@@ -48,7 +39,7 @@ def _number(value: Any) -> Fraction | None:
         return None
 
 
-def open_unit(value: Any, name: str) -> Fraction | None:
+def _open_unit(value: Any, name: str) -> Fraction | None:
     """Return a number strictly between 0 and 1 as a fraction; None stays None."""
     if value is None:
         return None
@@ -58,41 +49,7 @@ def open_unit(value: Any, name: str) -> Fraction | None:
     return number
 
 
-def check_task(
-    model: AnyModel,
-    delta: float,
-    include: Iterable[int | str],
-    exclude: Iterable[int | str],
-    max_size: int | None,
-) -> Task:
-    """Return what is asked of every row, or say what is wrong with it."""
-    level = _number(delta)
-    if level is None or not 0 <= level <= 1:
-        raise InvalidInputError(f"delta must lie in [0, 1], got {delta!r}.")
-    inside = model.check_features(include, "include")
-    outside = model.check_features(exclude, "exclude")
-    both = [model.unit_names[i] for i in inside if i in outside]
-    if both:
-        raise InvalidInputError(
-            f"include and exclude must not share features, got {both[0]!r} in both."
-        )
-    if max_size is not None:
-        try:
-            most = -1 if isinstance(max_size, bool) else operator.index(max_size)
-        except TypeError:
-            most = -1
-        if most < 0:
-            raise InvalidInputError(f"max_size must be a whole number >= 0, got {max_size!r}.")
-        max_size = most
-        if max_size < len(inside):
-            raise InvalidInputError(
-                f"include forces {len(inside)} features in, more than max_size = {max_size}. "
-                "Raise max_size or include fewer."
-            )
-    return Task(level, inside, outside, max_size)
-
-
-def check_effort(prove: Any, max_evals: Any, time_limit: Any) -> Effort:
+def _effort(prove: Any, max_evals: Any, time_limit: Any) -> Effort:
     """Return how hard to try a proof, or say what is wrong with it."""
     if not (isinstance(prove, bool | np.bool_) or (isinstance(prove, str) and prove == "auto")):
         raise InvalidInputError(f"prove must be 'auto', True or False, got {prove!r}.")
@@ -122,3 +79,61 @@ def generator(random_state: Any) -> np.random.Generator:
         raise InvalidInputError(
             f"random_state must be None, an integer or a numpy Generator, got {random_state!r}."
         ) from None
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a search may be asked for, as a user wrote it; see `sufficient_reasons`."""
+
+    delta: Any = 0.95
+    epsilon: Any = None
+    gamma: Any = None
+    include: Any = ()
+    exclude: Any = ()
+    max_size: Any = None
+    prove: Any = "auto"
+    max_evals: Any = None
+    time_limit: Any = 10.0
+
+    def task(self, model: Model) -> Task:
+        """Return what is asked of every row of a model, or say what is wrong with it."""
+        level = _number(self.delta)
+        if level is None or not 0 <= level <= 1:
+            raise InvalidInputError(f"delta must lie in [0, 1], got {self.delta!r}.")
+        inside = model.check_features(self.include, "include")
+        outside = model.check_features(self.exclude, "exclude")
+        both = [model.unit_names[i] for i in inside if i in outside]
+        if both:
+            raise InvalidInputError(
+                f"include and exclude must not share features, got {both[0]!r} in both."
+            )
+        most = _max_size(self.max_size, len(inside))
+        effort = _effort(self.prove, self.max_evals, self.time_limit)
+        return Task(level, inside, outside, most, effort=effort)
+
+    @property
+    def slack(self) -> Fraction | None:
+        """How far off delta an answer may be."""
+        return _open_unit(self.epsilon, "epsilon")
+
+    @property
+    def risk(self) -> Fraction | None:
+        """How likely a sampling method may fail on a row."""
+        return _open_unit(self.gamma, "gamma")
+
+
+def _max_size(max_size: Any, forced: int) -> int | None:
+    if max_size is None:
+        return None
+    try:
+        most = -1 if isinstance(max_size, bool) else operator.index(max_size)
+    except TypeError:
+        most = -1
+    if most < 0:
+        raise InvalidInputError(f"max_size must be a whole number >= 0, got {max_size!r}.")
+    if most < forced:
+        raise InvalidInputError(
+            f"include forces {forced} features in, more than max_size = {most}. "
+            "Raise max_size or include fewer."
+        )
+    return most

@@ -10,19 +10,17 @@ import math
 from collections.abc import Collection, Iterator
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.distributions._completions import Matching
 from sklearn_probsr.engines.rows._facts import Rules, best_of_size, worth
 from sklearn_probsr.exceptions import UnreachableError
-from sklearn_probsr.laws._matching import Neighbours, and_all, counts, states_of
-from sklearn_probsr.model._base import Columns
-from sklearn_probsr.search._coins import Found, Task
+from sklearn_probsr.laws._matching import MatchingLaw, Neighbours, and_all, counts
+from sklearn_probsr.laws._task import Found, Task
+from sklearn_probsr.laws._view import Row
 
-__all__ = ["search_conditional"]
+__all__ = ["search_facts"]
 
 # Words of 64 rows that the exact search of one instance may look at: about 10 ms.
 _BUDGET = 10_000_000
@@ -32,19 +30,17 @@ _BEAM = 32
 _MOST_SUBSETS = 10
 
 
-def search_conditional(model: Columns, rows: NDArray[Any], task: Task, law: Matching) -> Found:
+def search_facts(law: MatchingLaw, rows: Row, task: Task) -> Found:
     """Return for each row a small set that reaches delta in the rows searched, and its bounds."""
-    found = Found.empty(len(rows), model.n_units)
-    states, winners = states_of(model, rows), model.winners(rows)
-    n = int(np.count_nonzero(~law.confirming))
-    rules = model.cached(
-        ("rules", n, law.min_rows, task.delta, law.cautious),
-        lambda: (_cautious_rules if law.cautious else _rules)(n, law.min_rows, task.delta),
-    )
+    found = Found.empty(len(rows), law.model.n_units)
+    matching = law.distribution
+    n = int(np.count_nonzero(~matching.confirming))
+    make = _cautious_rules if matching.cautious else _rules
+    rules = law.rules.get(task.delta, lambda: make(n, matching.min_rows, task.delta))
     for i in range(len(rows)):
-        seen = Neighbours(model, law, states[i], int(winners[i]))
+        seen = law.view(rows[i])
         features, minimality, least = _Search(seen, task, rules).run(i)
-        found.write(i, features, seen.guarantee(features), minimality, least)
+        found.write(i, features, seen.enclose(features), minimality, least)
     return found
 
 
@@ -76,8 +72,7 @@ class _Search:
 
     def __init__(self, seen: Neighbours, task: Task, rules: Rules) -> None:
         self.seen, self.task, self.rules = seen, task, rules
-        barred = {*task.include, *task.exclude}
-        self.members = [u for u in range(len(seen.states)) if u not in barred]
+        self.members = task.open_to(seen.members())
         self.facts = seen.facts(task.include, self.members)
         self.most = len(self.members) if task.most is None else min(task.most, len(self.members))
 

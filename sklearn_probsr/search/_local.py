@@ -1,197 +1,119 @@
-"""Local search: from proposals to a set that is proved to be minimal in some sense.
+"""The search of rows: from proposals to a set that is proved to be minimal in some sense.
 
-What is common to independent units and to joint rows. A unit is *pure* if leaving it unknown can
-only cost: fixing it never hurts. One that may cost or gain is *mixed*: with it guarantees are not
-monotone, every size has to be looked at, and a set is subset-minimal only if leaving out any of
-the ``2^mixed`` choices of its mixed units, or any single pure one, breaks it.
+A law answers what it can for all rows together; every other row is searched by itself. Several
+orders propose a prefix that reaches delta, the smallest is pruned until nothing can be left out,
+and then smaller sets are looked for until there is none (proved), or none is found.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
-from fractions import Fraction
-from itertools import chain, combinations
+import numpy as np
 
-from sklearn_probsr.engines.sums._batch import MOST_MIXED
-from sklearn_probsr.search._coins import Task, unreachable
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._matching import MatchingLaw
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._task import Found, Task, unreachable
+from sklearn_probsr.laws._view import Row
+from sklearn_probsr.search._facts import search_facts
 
-__all__ = ["LocalSearch", "subsets"]
-
-
-def subsets(items: Collection[int]) -> Iterator[tuple[int, ...]]:
-    """Return all subsets but the empty one, small ones first."""
-    return chain.from_iterable(combinations(items, size) for size in range(1, len(items) + 1))
+__all__ = ["search"]
 
 
-class LocalSearch(ABC):
-    """The search of one row.
+def search(law: Law, rows: Row, task: Task) -> Found:
+    """Return a small set of each row that reaches delta, and what was proved of it."""
+    if isinstance(law, MatchingLaw):
+        return search_facts(law, rows, task)
+    found = Found.empty(len(rows), law.model.n_units)
+    starts = law.together(rows, task, found)
+    for i in np.flatnonzero(found.minimality == "").tolist():
+        one = _Search(law.prover(law.view(rows[i]), task), task)
+        chosen, minimality, epsilon = one.run(i, str(law.distribution), starts.get(i))
+        prover = one.prover
+        found.write(
+            i,
+            [*prover.forced, *prover.in_order(chosen)],
+            prover.guarantee(chosen),
+            minimality,
+            len(prover.forced) + prover.least,
+            epsilon,
+        )
+    return found
 
-    Parameters
-    ----------
-    task : Task
-    members : list of int
-        The units that may be chosen: those that can cost something when they are unknown.
-    pure : set of int
-        Those of them that cannot gain.
-    """
 
-    def __init__(self, task: Task, members: list[int], pure: set[int]) -> None:
-        self.task = task
-        self.forced = list(task.include)
-        self.members = members
-        self.pure = pure
-        self.monotone = len(pure) == len(members)
-        self.least = 0  # fewer members than this are proved not to reach delta
+class _Search:
+    """The search of one row."""
 
-    @abstractmethod
-    def verdict(self, chosen: Collection[int]) -> bool | None:
-        """Tell whether a set of members reaches delta; None if that stays open."""
+    def __init__(self, prover: Prover, task: Task) -> None:
+        self.prover, self.task = prover, task
 
-    @abstractmethod
-    def worth(self, chosen: Collection[int]) -> Fraction | float:
-        """Return what the guarantee of a set surely is."""
-
-    @abstractmethod
-    def proposals(self) -> list[list[int]]:
-        """Return orders of the members; the first is that of the mean cost."""
-
-    @abstractmethod
-    def look(self, size: int) -> tuple[bool | None, set[int]]:
-        """Look for a set of at most ``size`` members that reaches delta.
-
-        True comes with a set, False is a proof that there is none, None is neither.
-        """
-
-    @abstractmethod
-    def improve(self, chosen: set[int]) -> set[int]:
-        """Return a set of the same size with a guarantee that is at least as good."""
-
-    @abstractmethod
-    def text(self, chosen: Collection[int]) -> str:
-        """Return the guarantee of a set as text."""
-
-    def run(self, i: int, over: str, start: set[int] | None = None) -> tuple[list[int], str, int]:
-        """Return row i's features, what was proved of them, and the least size of any such set.
+    def run(self, i: int, over: str, start: set[int] | None) -> tuple[set[int], str, float]:
+        """Return row i's set, what was proved of it, and the slack of that.
 
         ``start`` is a set that reaches delta, and from which nothing can be left out.
         """
-        chosen, minimality = self._run(i, over, start)
-        return self.features(chosen), minimality, len(self.forced) + self.least
-
-    def _run(self, i: int, over: str, start: set[int] | None) -> tuple[set[int], str]:
-        chosen, proved = self.smallest() if start is None else self.shrink(self.shorter(start))
-        if chosen is not None and proved:
-            self.least = len(chosen)
-        most = len(self.members) if self.task.most is None else self.task.most
+        prover, members = self.prover, self.prover.members
+        chosen = self.smallest() if start is None else self.shrink(self.shorter(start))
+        most = len(members) if self.task.most is None else self.task.most
         if chosen is None and self.task.max_size is None:
-            refuted = self.verdict(self.members) is False and self.monotone
+            best = prover.best_of(len(members))
+            refuted = prover.verdict(members) is False and prover.monotone
             what = "cannot be reached" if refuted else "is not proved"
-            raise unreachable(self.task, i, what, self.text(self.best_of(len(self.members))), over)
+            raise unreachable(self.task, i, what, str(prover.guarantee(best)), over)
+        if chosen is not None and len(chosen) > prover.least:
+            near = prover.within_slack()
+            if near is not None and len(near[0]) <= most:
+                return near[0], "near-minimum", near[1]
         if chosen is None or len(chosen) > most:
-            chosen, proved = self.best_of(min(most, len(self.members))), False
-            if not self.verdict(chosen):
-                return chosen, "best-of-size"
-            chosen = self.pruned(self.in_order(chosen))
+            chosen = prover.best_of(min(most, len(members)))
+            if not prover.verdict(chosen):
+                return chosen, "best-of-size", 0.0
+            chosen = prover.pruned(prover.in_order(chosen))
         elif self.task.effort.wanted:
-            chosen = self.improve(chosen)
-        if not proved:
-            chosen, minimality = self.claim(chosen)
-        if proved or len(chosen) == self.least:
-            minimality, self.least = "minimum", len(chosen)
-        return chosen, minimality
+            chosen = prover.improve(chosen)
+        if len(chosen) == prover.least:
+            return chosen, "minimum", 0.0
+        chosen, word, epsilon = prover.claim(chosen)
+        return (chosen, "minimum", 0.0) if len(chosen) == prover.least else (chosen, word, epsilon)
+
+    def smallest(self) -> set[int] | None:
+        """Return the smallest set found that reaches delta."""
+        prover = self.prover
+        prefixes = [prover.prefix(order) for order in prover.proposals()]
+        sets = [prover.pruned(prefix) for prefix in prefixes if prefix is not None]
+        if not sets:
+            return self.shrink(None)
+        least = min(map(len, sets))
+        best = [s for s in sets if len(s) == least]
+        return self.shrink(best[0] if len(best) == 1 else max(best, key=prover.worth))
 
     def shorter(self, chosen: set[int]) -> set[int]:
         """Return a set no larger than the shortest prefix by mean cost that is seen to suffice."""
-        order = self.proposals()[0][: max(len(chosen) - 1, 0)]
-        sizes = [len(order)] if self.monotone else range(len(order) + 1)
-        if len(chosen) == 0 or not any(self.verdict(order[:k]) for k in sizes):
+        prover = self.prover
+        order = prover.proposals()[0][: max(len(chosen) - 1, 0)]
+        sizes = [len(order)] if prover.monotone else range(len(order) + 1)
+        if len(chosen) == 0 or not any(prover.verdict(order[:k]) for k in sizes):
             return chosen
-        return self.pruned(self.prefix(order) or [])
+        return prover.pruned(prover.prefix(order) or [])
 
-    def features(self, chosen: Collection[int]) -> list[int]:
-        """Return the forced features and those of a set, best first."""
-        return [*self.forced, *self.in_order(chosen)]
-
-    def in_order(self, chosen: Collection[int]) -> list[int]:
-        """Return a set in the order of the members."""
-        return [i for i in self.members if i in chosen]
-
-    def smallest(self) -> tuple[set[int] | None, bool]:
-        """Return the smallest set found that reaches delta, and whether none is smaller."""
-        prefixes = [self.prefix(order) for order in self.proposals()]
-        sets = [self.pruned(prefix) for prefix in prefixes if prefix is not None]
-        if not sets:
-            verdict, found = self.look(len(self.members))
-            return (self.shrink(self.pruned(self.in_order(found)))) if verdict else (None, False)
-        least = min(map(len, sets))
-        best = [s for s in sets if len(s) == least]
-        return self.shrink(best[0] if len(best) == 1 else max(best, key=self.worth))
-
-    def prefix(self, order: list[int]) -> list[int] | None:
-        """Return the shortest prefix of an order that reaches delta."""
-        if self.monotone:
-            if not self.verdict(order):
-                return None
-            low, high = -1, len(order)
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (low, middle) if self.verdict(order[:middle]) else (middle, high)
-            return order[:high]
-        sizes = range(len(order) + 1)
-        return next((order[:k] for k in sizes if self.verdict(order[:k])), None)
-
-    def pruned(self, order: list[int]) -> set[int]:
-        """Leave out what is not needed, the last and least first, until every unit is."""
-        chosen = set(order)
-        changed = True
-        while changed:
-            changed = False
-            for i in reversed(order):
-                if i in chosen and self.verdict(chosen - {i}):
-                    chosen.discard(i)
-                    changed = not self.monotone
-        return chosen
-
-    def shrink(self, chosen: set[int]) -> tuple[set[int], bool]:
+    def shrink(self, chosen: set[int] | None) -> set[int] | None:
         """Look for smaller sets until there is none (proved) or none is found.
 
-        Where a size stays open, smaller ones may not: then less is proved.
+        Where a size stays open, smaller ones may not: then less is proved. With no set to start
+        from, the first sets looked for are those of all sizes.
         """
-        size = len(chosen) - 1
-        while size >= self.least:
-            verdict, found = self.look(size) if self.task.effort.wanted else (None, set())
+        prover, wanted = self.prover, self.task.effort.wanted or self.prover.view.chain
+        if chosen and wanted:
+            prover.bound_least(len(chosen))
+        size = len(prover.members) if chosen is None else len(chosen) - 1
+        while size >= prover.least:
+            verdict, found = prover.look(size) if wanted or chosen is None else (None, set())
             if verdict:
-                chosen = self.pruned(self.in_order(found))  # it may hold what it does not need
+                chosen = prover.pruned(prover.in_order(found))  # it may hold what it does not need
                 size = len(chosen) - 1
             elif verdict is False:
-                self.least = size + 1
+                prover.least = size + 1
+            elif chosen is None and not prover.view.chain:
+                break
             else:
                 size -= 1
-        return chosen, len(chosen) == self.least
-
-    def claim(self, chosen: set[int]) -> tuple[set[int], str]:
-        """Prove that nothing can be left out, or leave it out."""
-        mixed = [i for i in self.in_order(chosen) if i not in self.pure]
-        if len(mixed) > MOST_MIXED:
-            return self._claim(chosen, "locally-minimal", [{i} for i in chosen])
-        several = [set(left) for left in subsets(mixed)]
-        return self._claim(
-            chosen, "subset-minimal", several + [{i} for i in chosen if i in self.pure]
-        )
-
-    def _claim(self, chosen: set[int], word: str, removals: list[set[int]]) -> tuple[set[int], str]:
-        open_ones = 0
-        for removal in removals:
-            verdict = self.verdict(chosen - removal)
-            if verdict:
-                return self.claim(self.pruned(self.in_order(chosen - removal)))
-            open_ones += verdict is None
-        return chosen, f"near-{word}" if open_ones else word
-
-    def best_of(self, size: int) -> set[int]:
-        """Return the best set found of at most a size."""
-        orders = self.proposals()
-        sizes = [size] if self.monotone else range(size + 1)
-        tried = [set(order[:k]) for order in orders for k in sizes]
-        return self.improve(max(tried, key=self.worth))
+        return chosen

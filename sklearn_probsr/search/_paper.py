@@ -10,13 +10,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.coins._deficits import Instance
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._coins import CoinLaw
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._task import Found, Task
+from sklearn_probsr.laws._view import Row
+from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._exact import float_above
 
-__all__ = ["linear_monte_carlo_explainer", "monte_carlo_estimation", "paper_sample_size", "steps"]
+__all__ = [
+    "linear_monte_carlo_explainer",
+    "monte_carlo_estimation",
+    "paper_sample_size",
+    "search_as_published",
+    "steps",
+]
 
 _CHUNK_CELLS = 2**23
 
@@ -88,3 +102,33 @@ def _completions(
     bits = np.unpackbits(packed.reshape(count, -1), axis=1, count=d).view(np.bool_)
     bits[:, fixed] = row[fixed]
     return bits
+
+
+def search_as_published(
+    law: Law, rows: Row, task: Task, epsilon: Fraction, gamma: float, rng: np.random.Generator
+) -> tuple[Found, NDArray[np.int64]]:
+    """Run the published algorithm on each row; its set is a minimum one for delta*.
+
+    What its own estimates prove of the guarantee, but for probability ``gamma``, is that it is at
+    least ``delta* - epsilon gamma / L``; that also holds where delta* was clipped.
+    """
+    if not isinstance(law, CoinLaw):
+        raise InvalidInputError(
+            f"method='paper' is for uniform binary features, got {law.distribution!r}. "
+            "Use method='certified' or 'monte-carlo'."
+        )
+    if task.include or task.exclude or task.max_size is not None:
+        raise InvalidInputError(
+            "method='paper' knows no include, exclude or max_size. "
+            "Use method='certified' or 'monte-carlo' with them."
+        )
+    found = Found.empty(len(rows), law.model.n_units)
+    samples = np.zeros(len(rows), dtype=np.int64)
+    for i, generator in enumerate(rng.spawn(len(rows))):
+        delta_star, features, samples[i] = linear_monte_carlo_explainer(
+            law.view(rows[i]).instance, float(task.delta), float(epsilon), gamma, generator
+        )
+        lower = max(delta_star - float(epsilon) * gamma / steps(law.model.n_units), 0.0)
+        known = Enclosure(lower, 1.0)
+        found.write(i, features, known, "near-minimum", 0, float_above(epsilon))
+    return found, samples

@@ -21,6 +21,7 @@ from sklearn_probsr import (
     Unit,
     guarantee,
     guarantee_curve,
+    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
@@ -123,12 +124,9 @@ def test_independent_units_are_enclosed(model: ArgmaxModel, data: st.DataObject)
     p = data.draw(st.one_of(st.none(), st.tuples(*[chances] * d)))
     law = None if p is None else Product(p)
     shares = {s: kept(model, x, s, list(coins(d, p))) for s in every_set(d)}
-    from sklearn_probsr.distributions._completions import check_distribution
-    from sklearn_probsr.laws._duels import RivalCosts
-
-    costs = RivalCosts(model, model.check_row(x), check_distribution(law, model))
+    view = law_of(model, law).view(model.check_row(x))
     for s, share in shares.items():
-        known = costs.enclosure(s)
+        known = view.enclose(s)
         below, above = known.ends()
         assert below <= share <= above
     level = Fraction("0.8")

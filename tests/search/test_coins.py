@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn_probsr import (
     Enclosure,
     LinearModel,
+    Uniform,
     UnreachableError,
     guarantee,
     guarantee_curve,
@@ -20,8 +21,11 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.engines.coins._deficits import Instance
+from sklearn_probsr.laws._coins import CoinLaw, CoinView
+from sklearn_probsr.laws._memo import Memo
+from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.search._coins import Task, _near_minimum, _Prefixes
+from sklearn_probsr.search._local import search
 from tests.oracle import Case, subset_count
 from tests.strategies import cases, levels, models
 
@@ -315,46 +319,48 @@ def test_a_large_lattice_model_against_a_dynamic_programme(d: int):
 # --- undecided ---------------------------------------------------------------------------------
 
 
-class Blurred(_Prefixes):
-    """Prefixes whose enclosures are as wide as a test wants: exact value ± radius."""
+class Blurred(CoinView):
+    """A view whose enclosures are as wide as a test wants: exact value ± radius."""
 
-    def __init__(self, instance: Instance, task: Task, radius: float) -> None:
-        super().__init__(instance, task)
-        self.radius = radius
+    radius = 0.05
 
-    def enclosure(self, k: int) -> Enclosure:
-        exact = guarantee(PAPER, PAPER_X, self.features(k))
+    def enclose(self, fixed, delta=None, tol=1e-4):
+        exact = guarantee(PAPER, PAPER_X, fixed)
         return Enclosure(max(exact.lower - self.radius, 0.0), min(exact.upper + self.radius, 1.0))
 
-    def narrowed(self, k: int) -> Enclosure:
-        return self.enclosure(k)
+
+class BlurredLaw(CoinLaw):
+    """Fair coins of which too little is known."""
+
+    def view(self, row):
+        return Blurred(Instance(self.core, row), Memo(1))
+
+    def together(self, rows, task, found):
+        return {}
 
 
-def blurred(delta: str, radius: float, slack: str | None = None) -> tuple[Blurred, Task]:
+def blurred(delta: str, slack: str | None = None) -> Found:
     task = Task(Fraction(delta), slack=None if slack is None else Fraction(slack))
-    return Blurred(Instance(PAPER, np.array(PAPER_X, dtype=bool)), task, radius), task
+    return search(BlurredLaw(PAPER, PAPER, Uniform()), np.array([PAPER_X], dtype=bool), task)
 
 
 def test_undecided_is_strict_and_says_its_epsilon():
     """v = 1/4, 1/2, 7/8, 1 known to ±0.05: at 0.9 size 2 may do, so size 3 is near-minimum."""
-    prefixes, task = blurred("0.9", 0.05)
-    k = prefixes.first_reaching()
-    assert k == 3
-    assert prefixes.reaches(2) is None
-    size, epsilon = _near_minimum(prefixes, k, task)
-    assert size == 3
+    found = blurred("0.9")
+    assert found.minimality[0] == "near-minimum"
+    assert np.count_nonzero(found.mask[0]) == 3
+    assert found.size_lower[0] == 2
     # minimum for every level in (7/8, 1], so for one in [0.9, 0.9 + epsilon]
-    assert 0.025 <= epsilon < 0.0251
+    assert 0.025 <= found.epsilon[0] < 0.0251
 
 
 def test_slack_takes_the_smaller_set_when_it_is_close():
     """With a slack of 0.1 the set of size 2 is proved to reach 0.8, and is no larger than least."""
-    prefixes, task = blurred("0.9", 0.05, slack="0.1")
-    size, epsilon = _near_minimum(prefixes, 3, task)
-    assert size == 2
-    assert 0.075 <= epsilon < 0.0751
-    prefixes, task = blurred("0.9", 0.05, slack="0.01")
-    assert _near_minimum(prefixes, 3, task)[0] == 3
+    found = blurred("0.9", slack="0.1")
+    assert found.minimality[0] == "near-minimum"
+    assert np.count_nonzero(found.mask[0]) == 2
+    assert 0.075 <= found.epsilon[0] < 0.0751
+    assert np.count_nonzero(blurred("0.9", slack="0.01").mask[0]) == 3
 
 
 def test_a_near_tie_that_no_engine_settles():

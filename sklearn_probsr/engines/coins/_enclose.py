@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import partial
 
 from sklearn_probsr.engines._cascade import Engine, cascade
 from sklearn_probsr.engines.coins._closed_form import closed_form
-from sklearn_probsr.engines.coins._deficits import SubsetSum
+from sklearn_probsr.engines.coins._deficits import Instance, SubsetSum
 from sklearn_probsr.engines.coins._enumeration import (
     enumeration,
     enumeration_cost,
     enumeration_exact,
     enumeration_exact_cost,
 )
-from sklearn_probsr.engines.coins._fourier import fourier, fourier_cost
+from sklearn_probsr.engines.coins._fourier import fourier, fourier_cost, fourier_prefixes
 from sklearn_probsr.engines.coins._lattice import (
     lattice,
     lattice_cost,
     lattice_exact,
     lattice_exact_cost,
+    lattice_prefixes,
 )
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_above, float_below
 
-__all__ = ["enclose"]
+__all__ = ["enclose", "enclose_prefixes"]
 
 # The efforts of the Fourier engine: it gives up at each degree to let a cheaper engine try.
 _DEGREES = (2**14, 2**17, 2**20)
+# Of a curve, sizes that stay wider than asked are looked at again, up to this degree and cost.
+_CHEAP_SECONDS = 2e-4
+_DEGREE = 2**17
+_BUDGET_SECONDS = 1.0
 
 
 def enclose(question: SubsetSum, delta: Fraction | None, tol: float) -> Enclosure:
@@ -60,3 +66,34 @@ def _engines(question: SubsetSum, low: float, high: float, width: float) -> list
         for degree in _DEGREES
     ]
     return listed
+
+
+def enclose_prefixes(instance: Instance, tol: float) -> list[Enclosure]:
+    """Enclose the guarantee of every size by decreasing score that is not yet 1, at once."""
+    members = instance.members()
+    question = instance.subset_sum(())
+    first = [instance.magnitudes[i] for i in members]
+    rest = [v for i, v in enumerate(instance.magnitudes) if v and not instance.helps[i]]
+    question = SubsetSum(first + sorted(rest, reverse=True), question.capacity)
+    left, steps = question.total, 0
+    while left > question.capacity:
+        left -= first[steps]
+        steps += 1
+    if steps == 0:
+        return []
+    if lattice_cost(question) < 0.1:
+        return lattice_prefixes(question, steps - 1)
+    degree = 2 ** math.ceil(math.log2(4 / min(max(tol, 2.0**-16), 1.0)))
+    rough = fourier_prefixes(question, steps - 1, degree)
+    found = []
+    budget = _BUDGET_SECONDS
+    for k, known in enumerate(rough):
+        part = SubsetSum(question.values[k:], question.capacity)
+        if enumeration_cost(part) < _CHEAP_SECONDS:
+            found.append(enclose(part, None, tol))
+        elif known.width > tol and budget > 0:
+            found.append(known.intersect(fourier(part, 0.0, 2.0, tol, _DEGREE)))
+            budget -= fourier_cost(part, _DEGREE)
+        else:
+            found.append(known)
+    return found

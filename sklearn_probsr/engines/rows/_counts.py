@@ -160,7 +160,7 @@ def _look_at(
 
 
 @kernel
-def greedy(rows: Rows, needed: int, hinge: bool) -> NDArray[np.int64]:
+def greedy(rows: Rows, needed: float, hinge: bool) -> NDArray[np.int64]:
     """Return members in the order in which greed adds them, until the weight is enough.
 
     Greed looks at the weight of the rows kept, then at how much is missing in the others; with

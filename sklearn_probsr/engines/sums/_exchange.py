@@ -579,3 +579,41 @@ def refute(
             _advance(spectrum, scene, walk, position, False)
             position += 1
     return 0, sets[:kept]
+
+
+@kernel
+def list_up_sets(above: NDArray[np.bool_], size: int, smaller: bool, cap: int) -> NDArray[np.bool_]:
+    """Return the up-sets of a size, or of all up to it, as masks; at most a cap of them.
+
+    Members are in an order in which nothing comes before what is above it.
+    """
+    n = len(above)
+    sets = np.zeros((cap, n), dtype=np.bool_)
+    state = np.zeros(n, dtype=np.bool_)  # whether a member was taken
+    blocked = np.zeros(n, dtype=np.int64)
+    position, taken, found = 0, 0, 0
+    new = smaller or size == 0
+    while position >= 0 and found < cap:
+        if new:
+            _mark(state, sets[found])
+            found += 1
+        new = False
+        if not _is_over(blocked, position, taken, size, smaller):
+            state[position] = blocked[position] == 0
+            if state[position]:
+                taken += 1
+                new = taken == size or smaller
+            else:
+                _leave(above, blocked, position, 1)
+            position += 1
+            continue
+        position -= 1
+        while position >= 0 and not state[position]:
+            _leave(above, blocked, position, -1)
+            position -= 1
+        if position >= 0:
+            state[position] = False
+            taken -= 1
+            _leave(above, blocked, position, 1)
+            position += 1
+    return sets[:found]

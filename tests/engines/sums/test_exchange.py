@@ -8,11 +8,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_probsr import LinearModel, Product
-from sklearn_probsr.engines.sums._exchange import compare, count_up_sets, undominated, within
-from sklearn_probsr.laws._proofs import Prover, ranked
-from sklearn_probsr.laws._spectra import contributions_of, shared_of
-from sklearn_probsr.search._coins import Task
+from sklearn_probsr import LinearModel, Product, law_of
+from sklearn_probsr.engines.sums._exchange import (
+    compare,
+    count_up_sets,
+    list_up_sets,
+    undominated,
+    within,
+)
+from sklearn_probsr.laws._refuter import Refuter, ranked
+from sklearn_probsr.laws._task import Task
 
 LAWS = st.lists(
     st.lists(
@@ -74,6 +79,11 @@ def test_up_sets_are_counted(n: int, size: int, smaller: bool, data: st.DataObje
     ]
     assert count_up_sets(above, size, smaller, 1000) == len(sets)
     assert count_up_sets(above, size, smaller, 2) == min(len(sets), 3)
+    listed = [
+        set(np.flatnonzero(mask).tolist()) for mask in list_up_sets(above, size, smaller, 200)
+    ]
+    assert sorted(map(sorted, listed)) == sorted(map(sorted, sets))
+    assert len(list_up_sets(above, size, smaller, 2)) == min(len(sets), 2)
 
 
 def added(masses: np.ndarray, cost: int, chance: float) -> np.ndarray:
@@ -95,20 +105,21 @@ def edges_checked(seed: int) -> int:
     p = rng.integers(1, 20, d) / 20
     x = np.where(rng.random(d) < 0.7, weights > 0, weights < 0)
     spread = float(np.sqrt((weights**2 * p * (1 - p)).sum()))
-    model, law = LinearModel(weights, float(np.round(weights @ p - spread))), Product(p)
+    model = LinearModel(weights, float(np.round(weights @ p - spread)))
     positive = bool(model.predict([x])[0])
-    contributions = contributions_of(model, law)
-    shared = shared_of(contributions, positive, law)
+    law = law_of(model, Product(p))
+    shared = law.spectra(positive, whole=False)
     assert shared is not None
-    prover = Prover(contributions, law, shared, x[None, :], positive, Task(Fraction(9, 10)))
+    task = Task(Fraction(9, 10))
+    refuter = Refuter(law.contributions, shared, x[None, :], positive, task)
     costs = ((1 if positive else -1) * weights * (2 * x - 1)).astype(int)
     known = np.array([u for u in np.argsort(-costs) if u in shared.broad])
-    candidates = prover._position[rng.permutation(known[:40])[:n]]
+    candidates = refuter._position[rng.permutation(known[:40])[:n]]
     nothing = np.zeros((n, n), dtype=bool)
     kept, above = compare(
-        shared.wide, prover._scene(0), candidates, nothing, size, prover._rest, 2**40
+        shared.wide, refuter._scene(0), candidates, nothing, size, refuter._rest, 2**40
     )
-    units = prover._units[kept].tolist()
+    units = refuter._units[kept].tolist()
     left = int(weights @ x - model.threshold)
     margin, chances = (left if positive else -left - 1), np.where(x, 1 - p, p)
     low = int(np.minimum(costs, 0).sum())
@@ -138,16 +149,16 @@ def test_the_order_in_context_tells_much():
     d, size = 300, 8
     weights, p = rng.standard_normal(d), rng.uniform(0.05, 0.95, d)
     x = weights > 0
-    model, law = LinearModel(weights, float(weights @ p)), Product(np.round(p, 3))
-    contributions = contributions_of(model, law)
-    shared = shared_of(contributions, True, law)
+    model = LinearModel(weights, float(weights @ p))
+    law = law_of(model, Product(np.round(p, 3)))
+    shared = law.spectra(True, whole=False)
     assert shared is not None
-    prover = Prover(contributions, law, shared, x[None, :], True, Task(Fraction(19, 20)))
-    laws, of = prover._laws(0)
-    _, chosen = prover._candidates(0, size, laws, of)
+    refuter = Refuter(law.contributions, shared, x[None, :], True, Task(Fraction(19, 20)))
+    laws, of = refuter._laws(0)
+    _, chosen = refuter._candidates(0, size, laws, of)
     above = within(laws, of[chosen])
     at, fewer = compare(
-        shared.wide, prover._scene(0), prover._position[chosen], above, size, prover._rest, 2**40
+        shared.wide, refuter._scene(0), refuter._position[chosen], above, size, refuter._rest, 2**40
     )
     assert count_up_sets(above, size, False, 10_000) > 1000
     assert count_up_sets(fewer, size, False, 10_000) < 100

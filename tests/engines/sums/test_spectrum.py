@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from sklearn_probsr import LinearModel, Marginals, Product, Unit
-from sklearn_probsr.distributions._completions import Distribution
+from sklearn_probsr import LinearModel, Marginals, Product, Unit, law_of
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.laws._costs import Costs
-from sklearn_probsr.laws._spectra import contributions_of
 
 KINDS = ("normal", "student", "heavy", "integers")
 
 
-def costs_of(model: LinearModel, row: np.ndarray, law: Distribution) -> Costs:
-    return Costs(contributions_of(model, law), row, law)
+def costs_of(model: LinearModel, row: np.ndarray, distribution: Product | Marginals) -> Costs:
+    view = law_of(model, distribution).view(row)
+    assert isinstance(view, Costs)
+    return view
 
 
 @pytest.mark.parametrize("kind", KINDS)

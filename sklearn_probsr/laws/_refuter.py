@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.distributions._completions import Distribution
 from sklearn_probsr.engines.sums._exchange import (
     Laws,
     Scene,
@@ -26,12 +25,11 @@ from sklearn_probsr.engines.sums._exchange import (
     within,
 )
 from sklearn_probsr.laws._contributions import Contributions
-from sklearn_probsr.laws._costs import Costs
 from sklearn_probsr.laws._spectra import Outlook, Shared
+from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._exact import float_above, float_below
-from sklearn_probsr.search._coins import Task
 
-__all__ = ["Prover", "Refutation"]
+__all__ = ["Refutation", "Refuter", "ranked"]
 
 # Laws with more values than this together are compared in floats, which never claims too much.
 _MOST_RANKED = 1024
@@ -60,13 +58,12 @@ class Refutation:
     sets: list[set[int]]
 
 
-class Prover:
+class Refuter:
     """Rows of one class before the spectra of a model.
 
     Parameters
     ----------
     contributions : Contributions
-    distribution : Distribution
     shared : Shared
     rows : ndarray of shape (n, d)
     positive : bool
@@ -77,14 +74,12 @@ class Prover:
     def __init__(
         self,
         contributions: Contributions,
-        distribution: Distribution,
         shared: Shared,
         rows: NDArray[np.float64] | NDArray[np.bool_],
         positive: bool,
         task: Task,
     ) -> None:
         self.contributions = contributions
-        self.distribution = distribution
         self.shared = shared
         self.rows = rows
         self.positive = positive
@@ -115,17 +110,13 @@ class Prover:
         barred = [*self.task.include, *self.task.exclude]
         return ~np.isin(np.arange(len(self.shared.centre)), barred)
 
-    def least(self, r: int, size: int) -> tuple[int, set[int] | None]:
+    def least(
+        self, r: int, size: int, verdict: Callable[[Collection[int]], bool | None]
+    ) -> tuple[int, set[int] | None]:
         """Return the size below which no set reaches the level, and a smaller set if one does.
 
         ``size`` is that of a set of the row that reaches it.
         """
-
-        def verdict(chosen: Collection[int]) -> bool | None:
-            costs = Costs(self.contributions, self.rows[r], self.distribution)
-            known = costs.enclosure([*self.task.include, *chosen], self.task.delta)
-            return (known >= self.task.delta).value
-
         for n in range(size - 1, -1, -1):
             reached, found = self.look(r, n, verdict)
             if reached is not None:
@@ -216,35 +207,28 @@ class Prover:
         """Return what units may cost, and the law of each unit of a row."""
         n = len(self.contributions.values)
         if self.rows.dtype == np.bool_:
-            laws = self.contributions.model.cached(
-                ("laws", self.distribution, self.positive), self._binary_laws
-            )
-            return laws, 2 * np.arange(n) + self.rows[r]
+            if self.positive not in self.shared.laws:
+                self.shared.laws[self.positive] = self._binary_laws()
+            return self.shared.laws[self.positive], 2 * np.arange(n) + self.rows[r]
         if sum(map(len, self.contributions.values)) <= _MOST_RANKED:
             known = self.contributions.known(self.rows[r])
-            return ranked([self._law(u, known[u]) for u in range(n)]), np.arange(n)
+            each = [self.contributions.costs(u, known[u], self.positive) for u in range(n)]
+            return ranked(each), np.arange(n)
         return self._rough_laws(r), np.arange(n)
-
-    def _law(self, unit: int, known: Fraction) -> list[tuple[Fraction, int]]:
-        values, chances = self.contributions.values[unit], self.contributions.chances[unit]
-        pairs = zip(values, chances, strict=True)
-        if self.positive:
-            return [(known - c, chance) for c, chance in pairs][::-1]
-        return [(c - known, chance) for c, chance in pairs]
 
     def _binary_laws(self) -> Laws:
         weights = self.contributions.model.weights.tolist()
         scale = self.contributions.scale
         return ranked(
-            self._law(u, known)
+            self.contributions.costs(u, known, self.positive)
             for u, w in enumerate(weights)
             for known in (Fraction(0), Fraction(w) / scale)
         )
 
     def _rough_laws(self, r: int) -> Laws:
-        starts, turns, below = self.contributions.model.cached(
-            ("atoms", self.distribution, self.positive, self.shared.period), self._atoms
-        )
+        if self.positive not in self.shared.atoms:
+            self.shared.atoms[self.positive] = self._atoms()
+        starts, turns, below = self.shared.atoms[self.positive]
         known = self.outlook.gain[r] + self.shared.centre
         apart = np.repeat(known, np.diff(starts)) - turns
         slack = 32 * _UNIT * (float(np.abs(known).max()) + float(turns.max(initial=0.0)) + 1)

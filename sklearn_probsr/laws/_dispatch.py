@@ -1,0 +1,126 @@
+"""law_of: the one place that tells distributions and kinds of models apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
+from sklearn_probsr.distributions._matching import Matching
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._coins import CoinLaw
+from sklearn_probsr.laws._duels import IndependentDuels, ReplacementDuels
+from sklearn_probsr.laws._independent import IndependentLaw
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._matching import MatchingLaw
+from sklearn_probsr.laws._memo import Memo
+from sklearn_probsr.laws._replacement import ReplacementLaw
+from sklearn_probsr.laws._sources import Given, Seen, Source, States
+from sklearn_probsr.model._argmax import ArgmaxModel
+from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._linear import LinearModel
+
+__all__ = ["is_registered", "law_of", "register_law"]
+
+# Laws that were asked for last: so many, and so many bytes of tables. The owner of a law (an
+# explainer) keeps it whatever is dropped here.
+_MOST_LAWS, _MOST_BYTES = 8, 2**27
+
+
+def _uniform(model: Model, distribution: Uniform) -> Law:
+    source = States(model, distribution)
+    if isinstance(model, LinearModel) and model.binary_core is not None:
+        return CoinLaw(model, model.binary_core, distribution)
+    return _independent(model, distribution, source)
+
+
+def _independent(model: Any, distribution: Any, source: Source) -> Law:
+    several = isinstance(model, ArgmaxModel)
+    return (IndependentDuels if several else IndependentLaw)(model, distribution, source)
+
+
+def _replacement(model: Any, distribution: Background) -> Law:
+    several = isinstance(model, ArgmaxModel)
+    return (ReplacementDuels if several else ReplacementLaw)(model, distribution)
+
+
+_MAKERS: dict[type, Callable[[Any, Any], Law]] = {
+    Uniform: _uniform,
+    Product: lambda model, product: _independent(model, product, Given(model, product)),
+    Marginals: lambda model, data: _independent(model, data, Seen(model, data)),
+    Background: _replacement,
+    Matching: MatchingLaw,
+}
+_LAWS: Memo[Law] = Memo(_MOST_BYTES, lambda law: max(law.nbytes, _MOST_BYTES // _MOST_LAWS))
+
+
+def register_law(kind: type, make: Callable[[Any, Any], Law]) -> None:
+    """Say which law a distribution of your own gives.
+
+    Whatever takes a distribution then takes one of this type: `guarantee`, `guarantee_curve`,
+    `sufficient_reasons` (also by Monte Carlo), the explainer, the transformer, the scorers and
+    `compare`.
+
+    Parameters
+    ----------
+    kind : type
+        The type of the distribution. Its ``str`` reads as "over ..."; objects of it must be
+        hashable, and equal ones must mean the same.
+    make : callable
+        ``make(model, distribution)`` returns the `Law` of a `LinearModel` or `ArgmaxModel` under
+        such a distribution, or raises `InvalidInputError` if the two do not fit. A subclass of
+        `Law` will do.
+
+    Examples
+    --------
+    >>> from sklearn_probsr import LinearModel, Product, guarantee, law_of, register_law
+    >>> class Skewed:
+    ...     "Every feature is 1 in nine of ten completions."
+    ...
+    ...     def __str__(self):
+    ...         return "skewed completions"
+    >>> register_law(Skewed, lambda model, _: law_of(model, Product([0.9] * model.n_units)))
+    >>> print(guarantee(LinearModel([2, 1], threshold=2), [1, 1], [], distribution=Skewed()))
+    0.9
+    """
+    if not isinstance(kind, type):
+        raise InvalidInputError(f"register_law takes the type of a distribution, got {kind!r}.")
+    if not callable(make):
+        raise InvalidInputError(
+            f"register_law takes what makes a law of a model and a distribution, got {make!r}."
+        )
+    _MAKERS[kind] = make
+
+
+def law_of(model: Any, distribution: Any = None) -> Law:
+    """Return the law of a model under a distribution; it is kept for a while.
+
+    Parameters
+    ----------
+    model : LinearModel or ArgmaxModel
+    distribution : Uniform, Product, Marginals, Background, Matching, or one registered
+        None means uniform.
+
+    Returns
+    -------
+    Law
+    """
+    if not isinstance(model, Model):
+        raise InvalidInputError(
+            f"model must be a LinearModel, got {type(model).__name__}. "
+            "Write LinearModel(weights, threshold)."
+        )
+    chosen = Uniform() if distribution is None else distribution
+    make = next((_MAKERS[kind] for kind in type(chosen).__mro__ if kind in _MAKERS), None)
+    if make is None:
+        raise InvalidInputError(
+            "distribution must be None, Uniform(), Product(p), Marginals.fit(X), Background(X) or "
+            f"Matching(X), got {chosen!r} of type {type(chosen).__name__}."
+        )
+    maker = make
+    return _LAWS.get((model, chosen), lambda: maker(model, chosen))
+
+
+def is_registered(distribution: Any) -> bool:
+    """Tell whether something is a distribution that a law is known for."""
+    return any(kind in _MAKERS for kind in type(distribution).__mro__)

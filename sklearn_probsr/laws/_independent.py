@@ -1,0 +1,185 @@
+"""Independent units with distributions of their own.
+
+The exchange lemma orders two units only if one stochastically costs more (Lemma 10); in general no
+single ranking is optimal. So several rankings propose a set (by mean cost, by largest cost, and by
+``mean + lambda variance``, the normal law's compromise between them), the smallest is pruned until
+nothing can be left out, and refuting every smaller set that respects the exchange lemmas proves a
+minimum (Proposition 12).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines.sums._exchange import count_up_sets, list_up_sets, within
+from sklearn_probsr.laws._certainty import CertainProver
+from sklearn_probsr.laws._contributions import Contributions
+from sklearn_probsr.laws._costs import Costs
+from sklearn_probsr.laws._law import Law, Lengths
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._refuter import Refuter, ranked
+from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.laws._spectra import Shared, are_few
+from sklearn_probsr.laws._task import Found, Task
+from sklearn_probsr.laws._together import follow_spectra, score_spectra, search_spectra
+from sklearn_probsr.laws._view import Row, View
+from sklearn_probsr.model._linear import LinearModel
+
+__all__ = ["IndependentLaw"]
+
+# Models with more units have a rest that no reason is made of.
+_MOST_IN_HEAD = 128
+# So many sets, one smaller than the set found, are refuted one by one to prove a minimum, and so
+# many of the same size are compared.
+_MOST_SETS = 1000
+_MOST_COMPARED = 200
+
+
+class IndependentLaw(Law):
+    """A model of two classes whose unknown units are independent."""
+
+    def __init__(self, model: LinearModel, distribution: Any, source: Source) -> None:
+        super().__init__(model, distribution)
+        self.linear, self.source = model, source
+        self._shared: dict[bool | None, Shared | None] = {}
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average when they are unknown."""
+        return self.source.means
+
+    @cached_property
+    def contributions(self) -> Contributions:
+        """What each unit may add to the decision function, exactly."""
+        return Contributions.of(self.linear, self.source)
+
+    def spectra(self, positive: bool, whole: bool, few: bool = False) -> Shared | None:
+        """Return the spectra of a class, made once; None where counting is the better way.
+
+        ``whole`` asks for spectra that leave no unit out; they are the same for both classes, and
+        less sharp than those of a class where there are many units. ``few`` asks for them though
+        there are so few units that counting a set is quick.
+        """
+        seen = self.contributions
+        if (are_few(seen) and not few) or not seen.by_range:
+            return None
+        side = None if whole or len(seen.values) <= _MOST_IN_HEAD else positive
+        if side not in self._shared:
+            self._shared[side] = Shared.of(seen, side)
+        return self._shared[side]
+
+    def view(self, row: Row) -> Costs:
+        """Return one instance, a checked row, before this law."""
+        return Costs(self.contributions, row, self.spectra)
+
+    def prover(self, view: View, task: Task) -> Prover:
+        """Return what is known of the sets of an instance at one level."""
+        assert isinstance(view, Costs)
+        prover = IndependentProver(self, view, task)
+        return CertainProver(prover, [view]) if task.delta == 1 else prover
+
+    def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
+        """Answer the rows that spectra decide; return starts for some of the others."""
+        starts: dict[int, set[int]] = {}
+        positive = self.linear.is_positive(rows)
+        for side in (False, True) if task.delta < 1 else ():
+            done: list[Shared] = []
+            for whole in (False, True):
+                left = (positive == side) & (found.minimality == "")
+                left[list(starts)] = False
+                at = np.flatnonzero(left)
+                shared = self.spectra(side, whole) if len(at) else None
+                if shared is not None and shared not in done:
+                    done.append(shared)
+                    starts |= search_spectra(self, shared, rows, side, at, task, found)
+        return starts
+
+    def follow(
+        self, rows: Row, orders: NDArray[np.intp], at: NDArray[np.int64], delta: Fraction
+    ) -> Lengths:
+        """Follow one order of the units of every row; what spectra leave open one by one."""
+        found = Lengths.empty(len(rows))
+        shared = self.spectra(True, True) if len(rows) and delta < 1 else None
+        left = np.ones(len(rows), dtype=np.bool_)
+        if shared is not None:
+            left = follow_spectra(self, shared, rows, orders, at, delta, found)
+        for i in np.flatnonzero(left).tolist():
+            self.follow_one(i, rows[i], orders[i].tolist(), int(at[i]), delta, found)
+        return found
+
+    def score(
+        self, rows: Row, mask: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bound the guarantee of one set of units for every row."""
+        shared = self.spectra(True, True) if len(rows) else None
+        if shared is None:
+            return super().score(rows, mask)
+        lower, upper, left = score_spectra(self, shared, rows, mask)
+        lower[left], upper[left] = super().score(rows[left], mask[left])
+        return lower, upper
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the tables take."""
+        tables = sum(shared.nbytes for shared in self._shared.values() if shared is not None)
+        return tables + self.source.nbytes
+
+
+class IndependentProver(Prover):
+    """The sets of one instance, where unknown units are independent."""
+
+    def __init__(self, law: IndependentLaw, view: Costs, task: Task) -> None:
+        super().__init__(view, task)
+        self.law, self.costs = law, view
+
+    def guess(self, order: list[int]) -> int | None:
+        """Return the first size along an order that suffices for a normal law."""
+        return self.costs.guess(self.forced, order, self.task.delta)
+
+    def look(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most ``size`` members: all up-sets are refuted, or one is found."""
+        if self.costs.counted:
+            most = min(_MOST_SETS, self.task.effort.sets)
+            if count_up_sets(self._above, size, not self.monotone, most) <= most:
+                return self.first_of(self._up_sets(size, not self.monotone, most))
+        refuter = self._refuter(size)
+        if refuter is None:
+            return super().look(size)
+        return refuter.look(0, size, self.verdict)
+
+    def _refuter(self, size: int) -> Refuter | None:
+        """Return a way to refute many sets: the first spectra that know the units in question."""
+        law, view = self.law, self.costs
+        for whole in (False, True):
+            shared = law.spectra(view.positive, whole, few=True)
+            if shared is not None:
+                rows = view.row[None, :]
+                refuter = Refuter(law.contributions, shared, rows, view.positive, self.task)
+                if refuter.knows(0, size):
+                    return refuter
+        return None
+
+    def improve(self, chosen: set[int]) -> set[int]:
+        """Return the best of the up-sets of the same size, if they are few and quick to count."""
+        size = len(chosen)
+        if not self.costs.counted:
+            return chosen
+        if count_up_sets(self._above, size, False, _MOST_COMPARED) > _MOST_COMPARED:
+            return chosen
+        return max([chosen, *self._up_sets(size, False, _MOST_COMPARED)], key=self.worth)
+
+    def _up_sets(self, size: int, smaller: bool, most: int) -> list[set[int]]:
+        masks = list_up_sets(self._above, size, smaller, most)
+        members = np.array(self.members, dtype=np.intp)
+        return [set(members[mask].tolist()) for mask in masks]
+
+    @cached_property
+    def _above(self) -> NDArray[np.bool_]:
+        """Which members cost stochastically more than which that come later (Lemma 10)."""
+        laws = ranked([self.costs.law(u) for u in self.members])
+        return within(laws, np.arange(len(self.members)))

@@ -1,0 +1,126 @@
+"""A law is one model under one distribution, and owns every table that is built for it.
+
+A law gives views, and every question asks a view. A law of a user's own says what its views
+enclose, order and draw; everything else has a default.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._task import Found, Task
+from sklearn_probsr.laws._view import Row, View
+from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._enclosure import Enclosure
+
+__all__ = ["Law", "Lengths"]
+
+
+class Lengths(NamedTuple):
+    """The shortest prefix of each row that surely reaches delta, and bounds of a closer look."""
+
+    size: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n: int) -> Lengths:
+        """Return room for the answers of some rows."""
+        return cls(np.full(n, -1, dtype=np.int64), np.zeros(n), np.ones(n))
+
+    def write(self, i: int, size: int, known: Enclosure) -> None:
+        """Write down what was found for a row."""
+        self.size[i], self.lower[i], self.upper[i] = size, known.lower, known.upper
+
+
+class Law(ABC):
+    """One model under one distribution, with every table that is built for it.
+
+    Parameters
+    ----------
+    model : LinearModel or ArgmaxModel
+    distribution : object
+        Its ``str`` reads as "over ...".
+
+    Attributes
+    ----------
+    conditional : bool
+        Whether completions depend on what is fixed, as under `Matching`.
+    confidence : Fraction
+        That of every enclosure; 1 for a proof.
+    rows_at_once : int
+        How many rows make a piece of work that takes about a second at most.
+    """
+
+    conditional = False
+    rows_at_once = 64
+    confidence = Fraction(1)
+
+    def __init__(self, model: Model, distribution: Any) -> None:
+        self.model, self.distribution = model, distribution
+
+    @abstractmethod
+    def view(self, row: Row) -> View:
+        """Return one instance, a checked row, before this law."""
+
+    def prover(self, view: View, task: Task) -> Prover:
+        """Return what is known of the sets of an instance at one level."""
+        return Prover(view, task)
+
+    @property
+    @abstractmethod
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average when they are unknown."""
+
+    def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
+        """Answer the rows that a batch kernel decides; return starts for some of the others.
+
+        A start is a set that reaches delta, and from which nothing can be left out.
+        """
+        return {}
+
+    def follow(
+        self, rows: Row, orders: NDArray[np.intp], at: NDArray[np.int64], delta: Fraction
+    ) -> Lengths:
+        """Follow one order of the units of every row, any order: see `Lengths`.
+
+        ``at`` is how many units to look at closely.
+        """
+        found = Lengths.empty(len(rows))
+        for i in range(len(rows)):
+            self.follow_one(i, rows[i], orders[i].tolist(), int(at[i]), delta, found)
+        return found
+
+    def follow_one(
+        self, i: int, row: Row, order: list[int], at: int, delta: Fraction, found: Lengths
+    ) -> None:
+        """Follow an order of one row; no guarantee is taken to grow along it."""
+        view = self.view(row)
+        certain = view.certain_along(order) if delta == 1 else None
+        if certain is not None:
+            size = certain.index(True)
+        else:
+            sizes = range(len(order) + 1)
+            size = next(k for k in sizes if (view.enclose(order[:k], delta) >= delta).value)
+        found.write(i, size, view.enclose(order[:at]))
+
+    def score(
+        self, rows: Row, mask: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bound the guarantee of one set of units for every row."""
+        known = [
+            self.view(row).enclose(np.flatnonzero(mask[i]).tolist()) for i, row in enumerate(rows)
+        ]
+        lower, upper = ([getattr(one, end) for one in known] for end in ("lower", "upper"))
+        return np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the tables take."""
+        return 0

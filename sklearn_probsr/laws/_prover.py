@@ -1,0 +1,196 @@
+"""A prover knows the sets of one instance at one level: which of them reach it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from fractions import Fraction
+from itertools import chain, combinations
+
+from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws._view import View
+from sklearn_probsr.model._enclosure import Enclosure
+
+__all__ = ["MOST_MIXED", "Prover"]
+
+# All choices of so many mixed units are left out, to prove a set subset-minimal.
+MOST_MIXED = 10
+# So many sets of a size are looked at one by one where nothing better is known.
+_FEW_SETS = 200
+
+
+class Prover:
+    """The sets of one instance, asked whether they reach one level.
+
+    By default a set is enclosed when it is asked about, and sets of a size are gone through one by
+    one if they are few. A unit is *pure* if leaving it unknown can only cost: fixing it never
+    hurts. One that may cost or gain is *mixed*: with it guarantees are not monotone.
+
+    Parameters
+    ----------
+    view : View
+    task : Task
+
+    Attributes
+    ----------
+    forced : list of int
+        The units that every set has.
+    members : list of int
+        The units that may be chosen: those that can cost something when they are unknown.
+    pure : set of int
+        Those of them that cannot gain.
+    least : int
+        Fewer members than this are proved not to reach the level.
+    """
+
+    def __init__(self, view: View, task: Task) -> None:
+        self.view, self.task = view, task
+        self.forced = list(task.include)
+        self.orders = view.orders(task.open_to(view.members()), self.forced)
+        self.members = self.orders[0]
+        self.pure = {u for u in self.members if not view.can_gain(u)}
+        self.monotone = len(self.pure) == len(self.members)
+        self.least = 0
+
+    # --- one set -----------------------------------------------------------------------------
+
+    def verdict(self, chosen: Collection[int]) -> bool | None:
+        """Tell whether a set of members reaches the level; None if that stays open."""
+        known = self.view.enclose([*self.forced, *chosen], self.task.delta)
+        return (known >= self.task.delta).value
+
+    def worth(self, chosen: Collection[int]) -> Fraction | float:
+        """Return what the guarantee of a set surely is."""
+        return self.view.enclose([*self.forced, *chosen]).lower
+
+    def guarantee(self, chosen: Collection[int]) -> Enclosure:
+        """Enclose the guarantee of a set for a reader; it agrees with the verdict."""
+        features = [*self.forced, *chosen]
+        decided = self.view.enclose(features, self.task.delta)
+        return decided if decided.exact is not None else decided.intersect(
+            self.view.enclose(features)
+        )  # fmt: skip
+
+    def in_order(self, chosen: Collection[int]) -> list[int]:
+        """Return a set in the order of the members."""
+        return [u for u in self.members if u in chosen]
+
+    # --- from an order to a set --------------------------------------------------------------
+
+    def proposals(self) -> list[list[int]]:
+        """Return orders of the members; the first is that of the mean cost."""
+        return self.orders
+
+    def within_slack(self) -> tuple[set[int], float] | None:
+        """Return a set no larger than a minimum that misses delta by the slack at most.
+
+        It comes with by how much; None if no slack is allowed, or none is found.
+        """
+        return None
+
+    def guess(self, order: list[int]) -> int | None:
+        """Return about how many of an order suffice; None if nothing is known of it."""
+        return None
+
+    def prefix(self, order: list[int]) -> list[int] | None:
+        """Return the shortest prefix of an order that is seen to reach the level.
+
+        Where guarantees are monotone it is found by bisection, or step by step from a guess.
+        """
+        if not self.monotone:
+            sizes = range(len(order) + 1)
+            return next((order[:k] for k in sizes if self.verdict(order[:k])), None)
+        at = self.guess(order)
+        if at is not None:
+            return self._stepwise(order, at)
+        if not self.verdict(order):
+            return None
+        low, high = -1, len(order)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.verdict(order[:middle]) else (middle, high)
+        return order[:high]
+
+    def _stepwise(self, order: list[int], at: int) -> list[int] | None:
+        while not self.verdict(order[:at]):
+            at += 1
+            if at > len(order):
+                return None
+        while at > 0 and self.verdict(order[: at - 1]):
+            at -= 1
+        return order[:at]
+
+    def pruned(self, order: list[int]) -> set[int]:
+        """Leave out what is not needed, the last and least first, until every unit is."""
+        chosen = set(order)
+        changed = True
+        while changed:
+            changed = False
+            for u in reversed(order):
+                if u in chosen and self.verdict(chosen - {u}):
+                    chosen.discard(u)
+                    changed = not self.monotone
+        return chosen
+
+    # --- the sets of a size ------------------------------------------------------------------
+
+    def bound_least(self, size: int) -> None:
+        """Raise ``least``, up to a size, by what is cheap to prove."""
+
+    def look(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most ``size`` members that reaches the level.
+
+        True comes with a set, False is a proof that there is none, None is neither.
+        """
+        sizes = [size] if self.monotone else range(size, -1, -1)
+        if sum(math.comb(len(self.members), k) for k in sizes) > self.few:
+            return None, set()
+        return self.first_of(chain.from_iterable(combinations(self.members, k) for k in sizes))
+
+    @property
+    def few(self) -> int:
+        """How many sets of a size are looked at one by one."""
+        return _FEW_SETS
+
+    def first_of(self, sets: Iterable[Collection[int]]) -> tuple[bool | None, set[int]]:
+        """Look at sets one by one: the first that reaches the level, or what is proved of all."""
+        undecided = False
+        for chosen in sets:
+            verdict = self.verdict(chosen)
+            if verdict:
+                return True, set(chosen)
+            undecided |= verdict is None
+        return (None if undecided else False), set()
+
+    def improve(self, chosen: set[int]) -> set[int]:
+        """Return a set of the same size with a guarantee that is at least as good."""
+        return chosen
+
+    def best_of(self, size: int) -> set[int]:
+        """Return the best set found of at most a size."""
+        sizes = [size] if self.monotone else range(size + 1)
+        tried = [set(order[:k]) for order in self.proposals() for k in sizes]
+        return self.improve(max(tried, key=self.worth))
+
+    # --- what is proved of a set -------------------------------------------------------------
+
+    def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
+        """Prove that nothing can be left out, or leave it out.
+
+        Returns the set, what is proved of it, and the slack of that.
+        """
+        mixed = [u for u in self.in_order(chosen) if u not in self.pure]
+        word, removals = "locally-minimal", [{u} for u in chosen]
+        if len(mixed) <= MOST_MIXED:
+            word = "subset-minimal"
+            several = chain.from_iterable(
+                combinations(mixed, size) for size in range(1, len(mixed) + 1)
+            )
+            removals = [set(s) for s in several] + [{u} for u in chosen if u in self.pure]
+        open_ones = 0
+        for removal in removals:
+            verdict = self.verdict(chosen - removal)
+            if verdict:
+                return self.claim(self.pruned(self.in_order(chosen - removal)))
+            open_ones += verdict is None
+        return chosen, f"near-{word}" if open_ones else word, 0.0

@@ -1,0 +1,178 @@
+"""The sets of one instance over background rows: exact counts, and proofs of a minimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines.rows._counts import (
+    branch_and_bound,
+    greedy,
+    kept_along,
+    kept_weight,
+    least_size,
+    open_rows,
+    prune,
+)
+from sklearn_probsr.engines.rows._programme import solve
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._rows_view import RowsView, places
+from sklearn_probsr.laws._task import Task
+
+__all__ = ["RowsProver"]
+
+# Where integers were cut, so many sets are tried one by one, with all their digits.
+_MOST_SETS = 1000
+
+
+class RowsProver(Prover):
+    """The sets of one instance, of which rows of a data set are counted."""
+
+    def __init__(self, view: RowsView, task: Task) -> None:
+        super().__init__(view, task)
+        self.seen = view
+        self.total = self.seen.total
+        self.needed = math.ceil(task.delta * self.total)  # the least weight that reaches delta
+        self.budget = task.effort.visits(len(self.seen.rows.margins))
+        self.rows, self.safe = open_rows(
+            self.seen.rows, places(self.members), places(task.include), self.seen.doubt
+        )
+        self.most = self.safe + int(self.rows.weights.sum())  # no set keeps more
+        self.places = {u: j for j, u in enumerate(self.members)}
+        self.weights: dict[frozenset[int], int] = {}
+        self.tried = len(self.members) + 1  # the least size that a programme was asked for
+
+    def weight(self, chosen: Collection[int]) -> int:
+        """Return the weight of the rows that keep the class with a set of members fixed."""
+        key = frozenset(chosen)
+        if key not in self.weights:
+            kept, _, unsure = kept_weight(self.rows, self._at(key), self.seen.doubt)
+            self.weights[key] = (
+                self.seen.weight([*self.forced, *key]) if unsure else self.safe + int(kept)
+            )
+        return self.weights[key]
+
+    def _at(self, chosen: Collection[int]) -> NDArray[np.intp]:
+        return places([self.places[u] for u in chosen])
+
+    def verdict(self, chosen: Collection[int]) -> bool:
+        """Tell whether a set of members reaches the level."""
+        return self.weight(chosen) >= self.needed
+
+    def worth(self, chosen: Collection[int]) -> Fraction:
+        """Return the weight of the rows that keep the class."""
+        return Fraction(self.weight(chosen))
+
+    def proposals(self) -> list[list[int]]:
+        """Return orders of the members: by mean gain, and as greed takes them in two ways."""
+        needed = float(self.needed - self.safe)
+        orders = [greedy(self.rows, needed, hinge) for hinge in (False, True)]
+        return [self.members, *([self.members[j] for j in order] for order in orders)]
+
+    def prefix(self, order: list[int]) -> list[int] | None:
+        """Return the shortest prefix of an order that reaches the level."""
+        needed, doubt = self.needed - self.safe, self.seen.doubt
+        kept, unsure = kept_along(self.rows, self._at(order), doubt, needed, 0)
+        if unsure.any():
+            return super().prefix(order)
+        return order[: len(kept) - 1] if kept[-1] >= needed else None
+
+    def pruned(self, order: list[int]) -> set[int]:
+        """Leave out what is not needed, the last and least first, until every unit is."""
+        needed, doubt = self.needed - self.safe, self.seen.doubt
+        stays, sure = prune(self.rows, self._at(order), needed, doubt)
+        if not sure:
+            return super().pruned(order)
+        return {u for u, stay in zip(order, stays, strict=True) if stay}
+
+    def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
+        """Prove that nothing can be left out, or leave it out."""
+        if self.monotone and self.pruned(self.in_order(chosen)) == chosen:
+            return chosen, "subset-minimal", 0.0  # Corollary 4b
+        return super().claim(chosen)
+
+    def best_of(self, size: int) -> set[int]:
+        """Return the best set found of at most a size."""
+        order = [self.members[j] for j in greedy(self.rows, math.inf, False)]
+        sizes = [size] if self.monotone else range(size + 1)
+        best = max((set(order[:k]) for k in sizes), key=self.worth)
+        while not self.monotone:
+            better = next(
+                (s for k in range(size + 1) for s in [self._better(k, self.weight(best))] if s),
+                None,
+            )
+            if better is None:
+                return best
+            best = better
+        return self.improve(best)
+
+    def bound_least(self, size: int) -> None:
+        """Raise ``least``, up to a size, by what each row needs on its own."""
+        floor = -self.seen.doubt
+        self.least = least_size(self.rows, self.needed - self.safe, floor, size)
+
+    def look(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most ``size`` members by branch and bound, then by a programme."""
+        sizes = [size] if self.monotone else range(size, self.least - 1, -1)
+        verdicts = []
+        for k in sizes:
+            verdict, found = self._look(k, self.needed)
+            if verdict:
+                return True, found
+            verdicts.append(verdict)
+        if None in verdicts:
+            return self._programmed(size) if self.task.effort.thorough else (None, set())
+        return False, set()
+
+    def _programmed(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most a size by an integer programme, once for each such size."""
+        if size >= self.tried:
+            return None, set()
+        self.tried = size
+        left, floor = self.needed - self.safe, -self.seen.doubt
+        mask, bound = solve(self.rows, left, floor, size + 1, self.task.effort.time_limit)
+        self.least = max(self.least, bound)
+        if mask is not None:
+            found = {self.members[j] for j in np.flatnonzero(mask)}
+            if len(found) <= size and self.verdict(found):
+                return True, found
+        return (False if bound > size else None), set()
+
+    def improve(self, chosen: set[int]) -> set[int]:
+        """Return the best set of the same size, as far as the budget goes."""
+        while better := self._better(len(chosen), self.weight(chosen)):
+            chosen = better
+        return chosen
+
+    def _better(self, size: int, weight: int) -> set[int] | None:
+        """Return a set of a size that keeps more than a weight, if one is found."""
+        verdict, found = self._look(size, weight + 1) if self.budget > 0 else (None, set())
+        return found if verdict else None
+
+    def _look(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of exactly a size with some weight."""
+        if needed > self.most:
+            return False, set()
+        floor = -self.seen.doubt
+        verdict, mask, spent = branch_and_bound(
+            self.rows, size, needed - self.safe, floor, self.budget
+        )
+        self.budget -= spent
+        found = {self.members[j] for j in np.flatnonzero(mask)}
+        if verdict == 1 and not self.seen.exact and self.weight(found) < needed:
+            return self._look_exactly(size, needed)
+        return (None if verdict < 0 else verdict == 1), found
+
+    def _look_exactly(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
+        """Try every set, if they are few, with all the digits of long integers."""
+        if math.comb(len(self.members), size) > _MOST_SETS:
+            return None, set()
+        for chosen in combinations(self.members, size):
+            if self.weight(chosen) >= needed:
+                return True, set(chosen)
+        return False, set()

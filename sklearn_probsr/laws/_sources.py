@@ -1,0 +1,241 @@
+"""Sources: what an unknown unit may be when it is independent of the others, and how likely.
+
+The kinds of distributions over independent units differ in nothing else, so a law of independent
+units asks a source.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.distributions._completions import Marginals, Product, Uniform
+from sklearn_probsr.distributions._data import Data, binary_rows
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._units import Unit
+
+__all__ = ["Given", "Seen", "Source", "States", "checked_rows", "distinct", "weighted_means"]
+
+Atoms = dict[Fraction, int]
+
+
+class Source(ABC):
+    """What the units of a model may be, and how likely each is.
+
+    ``model`` may have several scores; contributions are those of a duel, which has its columns.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @property
+    @abstractmethod
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average."""
+
+    @property
+    @abstractmethod
+    def denominator(self) -> int:
+        """A common denominator of all chances."""
+
+    @abstractmethod
+    def atoms(self, duel: LinearModel) -> list[Atoms]:
+        """Return each unit's contributions with their chances, over the denominator."""
+
+    @abstractmethod
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what the columns of a unit may be, one line a state, and their chances."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the data take."""
+        return 0
+
+
+class States(Source):
+    """Every state of a unit is as likely as the others (`Uniform`)."""
+
+    def __init__(self, model: Model, distribution: Uniform) -> None:
+        super().__init__(model)
+        real = [unit.name for unit in model.units or () if unit.states is None]
+        if real:
+            raise InvalidInputError(
+                f"Uniform needs features with finitely many states, and {real[0]!r} is "
+                "real-valued. Pass a background: Background(X), or Marginals.fit(X)."
+            )
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average."""
+        means = np.full(self.model.n_features, 0.5)
+        for unit in self.model.units or ():
+            means[list(unit.columns)] = np.mean(unit.states or (), axis=0)
+        return means
+
+    @cached_property
+    def denominator(self) -> int:
+        """A common denominator of all chances."""
+        return math.lcm(*(len(unit.states or ()) for unit in self.model.units or ()), 2)
+
+    def atoms(self, duel: LinearModel) -> list[Atoms]:
+        """Return each unit's contributions with their chances, over the denominator."""
+        if duel.units is None:
+            half = self.denominator // 2
+            return [_law([Fraction(0), Fraction(w)], [half, half]) for w in duel.weights.tolist()]
+        each = (_worth(duel, unit, unit.states or ()) for unit in duel.units)
+        return [_law(v, [self.denominator // len(v)] * len(v)) for v in each]
+
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what the columns of a unit may be, one line a state, and their chances."""
+        units = self.model.units
+        states = np.array([[0.0], [1.0]] if units is None else units[unit].states)
+        return states, np.full(len(states), 1 / len(states))
+
+
+class Given(Source):
+    """Every binary feature is 1 with a probability of its own (`Product`)."""
+
+    def __init__(self, model: Model, distribution: Product) -> None:
+        super().__init__(model)
+        self.product = distribution
+        other = [unit.name for unit in model.units or () if not unit.is_binary]
+        if other:
+            raise InvalidInputError(
+                f"Product is for binary features, and {other[0]!r} has other values, which depend "
+                "on each other. Use Marginals.fit(X)."
+            )
+        if len(distribution.p) != model.n_units:
+            raise InvalidInputError(
+                f"Product must hold one probability per feature, {model.n_units}, got "
+                f"{len(distribution.p)}."
+            )
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average."""
+        return np.array([float(p) for p in self.product.p])
+
+    @property
+    def denominator(self) -> int:
+        """A common denominator of all chances."""
+        return self.product.denominator
+
+    def atoms(self, duel: LinearModel) -> list[Atoms]:
+        """Return each unit's contributions with their chances, over the denominator."""
+        pairs = zip(duel.weights.tolist(), self.product.numerators, strict=True)
+        laws = [_law([Fraction(0), Fraction(w)], [self.denominator - p, p]) for w, p in pairs]
+        return [laws[j] for j in duel.first_columns]
+
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what the columns of a unit may be, one line a state, and their chances."""
+        one = float(self.product.p[self.model.first_columns[unit]])
+        return np.array([[0.0], [1.0]]), np.array([1 - one, one])
+
+
+class Seen(Source):
+    """Every unit is distributed as in a data set (`Marginals`)."""
+
+    def __init__(self, model: Model, distribution: Marginals) -> None:
+        super().__init__(model)
+        self.data, self.rows = distribution, checked_rows(model, distribution)
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average."""
+        return weighted_means(self.rows, self.data.weights)
+
+    @property
+    def denominator(self) -> int:
+        """A common denominator of all chances."""
+        return self.data.total
+
+    def atoms(self, duel: LinearModel) -> list[Atoms]:
+        """Return each unit's contributions with their chances, over the denominator."""
+        weights = self.data.weights
+        return [
+            _law(values, _totals(which, weights, len(values)))
+            for values, which in distinct(duel, self.rows)
+        ]
+
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what the columns of a unit may be, one line a state, and their chances."""
+        units = self.model.units
+        columns = [unit] if units is None else list(units[unit].columns)
+        return self.rows[:, columns], self.data.weights / self.data.weights.sum()
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the data take."""
+        return int(self.rows.nbytes)
+
+
+def checked_rows(model: Model, data: Data) -> NDArray[Any]:
+    """Return the rows of a data set in the form of a model's own rows."""
+    found, expected = data.shape[1], model.n_features
+    if found != expected:
+        raise InvalidInputError(
+            f"The background must have the model's columns, {expected}, got {found}."
+        )
+    model.check_columns(data.columns, "The background")
+    if model.units is None:
+        return binary_rows(data.rows, model.feature_names)
+    return model.check_values(data.rows, "The background")
+
+
+def weighted_means(rows: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of every column."""
+    means: NDArray[np.float64] = np.average(rows.astype(np.float64), axis=0, weights=weights)
+    return means
+
+
+def distinct(
+    model: LinearModel, rows: NDArray[np.float64] | NDArray[np.bool_]
+) -> list[tuple[list[Fraction], NDArray[np.intp]]]:
+    """Return for every unit the contributions that occur in some rows, and which one each has."""
+    core = model.binary_core
+    if core is not None:
+        ones = np.ascontiguousarray(model.core_rows(rows).T)
+        return list(zip(core.pairs, ones.astype(np.intp), strict=True))
+    found = []
+    for unit in model.units or ():
+        if unit.is_binary:
+            column = unit.columns[0]
+            pair = [Fraction(0), Fraction(model.weights[column])]
+            found.append((pair, rows[:, column].astype(np.intp)))
+            continue
+        states, which = np.unique(rows[:, unit.columns], axis=0, return_inverse=True)
+        found.append((_worth(model, unit, states.tolist()), which.ravel()))
+    return found
+
+
+def _worth(model: LinearModel, unit: Unit, states: Iterable[Sequence[float]]) -> list[Fraction]:
+    """Return what a unit contributes in some states."""
+    weights = [Fraction(model.weights[j]) for j in unit.columns]
+    return [
+        sum((w * Fraction(x) for w, x in zip(weights, state, strict=True)), Fraction(0))
+        for state in states
+    ]
+
+
+def _totals(which: NDArray[np.intp], weights: NDArray[np.int64], n: int) -> list[int]:
+    totals = np.zeros(n, dtype=np.int64)
+    np.add.at(totals, which, weights)
+    return totals.tolist()
+
+
+def _law(values: Sequence[Fraction], chances: Sequence[int]) -> Atoms:
+    law: Atoms = defaultdict(int)
+    for value, chance in zip(values, chances, strict=True):
+        if chance:
+            law[value] += chance
+    return dict(law)

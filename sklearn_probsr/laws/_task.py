@@ -1,0 +1,156 @@
+"""What is asked of every row, and room for the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.model._enclosure import Enclosure
+
+__all__ = ["WORD", "Effort", "Found", "Task", "unreachable"]
+
+# Long enough for every word of minimality.
+WORD = "<U20"
+# What a proof may cost: so many sets, and together so many row visits or nodes of spectra.
+_SETS, _MANY_SETS = 10_000, 200_000
+_WORK, _MUCH_WORK = 1_000_000, 2**62
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try to prove that no smaller set reaches delta.
+
+    Parameters
+    ----------
+    prove : {"auto", True, False}
+    max_evals : int or None
+        The most sets of one size to be bounded or counted for a row. None: as many as take about
+        ten milliseconds if ``prove="auto"``, and 200,000 if ``prove=True``.
+    time_limit : float
+        Seconds that an integer programme may take for a row, if ``prove=True``.
+    """
+
+    prove: str | bool = "auto"
+    max_evals: int | None = None
+    time_limit: float = 10.0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a proof is to be tried at all."""
+        return self.prove is not False
+
+    @property
+    def thorough(self) -> bool:
+        """Whether a proof may take long."""
+        return self.prove is True
+
+    @property
+    def sets(self) -> int:
+        """How many sets of independent units may be bounded."""
+        if self.max_evals is not None:
+            return self.max_evals
+        return _MANY_SETS if self.thorough else _SETS
+
+    @property
+    def work(self) -> int:
+        """How many nodes of spectra may be visited, set by set."""
+        return _WORK if self.max_evals is None and not self.thorough else _MUCH_WORK
+
+    def visits(self, n: int) -> int:
+        """Return how many of n background rows may be visited, set by set."""
+        return min(self.sets * n, self.work)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked of every row.
+
+    Parameters
+    ----------
+    delta : Fraction
+    include, exclude : tuple of int
+        Features forced in and out.
+    max_size : int or None
+        The most features, those in ``include`` counted.
+    slack : Fraction or None
+        How far below delta a guarantee may be proved, if that keeps a set from being larger
+        than the minimum. None: not at all.
+    effort : Effort
+        For proofs; uniform binary features need none.
+    """
+
+    delta: Fraction
+    include: tuple[int, ...] = ()
+    exclude: tuple[int, ...] = ()
+    max_size: int | None = None
+    slack: Fraction | None = None
+    effort: Effort = Effort()
+
+    @property
+    def most(self) -> int | None:
+        """How many features may be added to the forced ones."""
+        return None if self.max_size is None else self.max_size - len(self.include)
+
+    def open_to(self, units: Collection[int]) -> list[int]:
+        """Return the units that are forced neither in nor out."""
+        barred = {*self.include, *self.exclude}
+        return [u for u in units if u not in barred]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answers, one row each; ``exact`` holds guarantees that are known as fractions.
+
+    ``size_lower`` is the size below which no allowed set reaches delta, as far as was proved.
+    """
+
+    mask: NDArray[np.bool_]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    minimality: NDArray[np.str_]
+    epsilon: NDArray[np.float64]
+    size_lower: NDArray[np.int64]
+    exact: dict[int, Fraction]
+
+    @classmethod
+    def empty(cls, n: int, units: int) -> Found:
+        """Return room for the answers of some rows."""
+        mask = np.zeros((n, units), dtype=np.bool_)
+        names = np.full(n, "", dtype=WORD)
+        least = np.zeros(n, dtype=np.int64)
+        return cls(mask, np.zeros(n), np.ones(n), names, np.zeros(n), least, {})
+
+    def write(
+        self,
+        i: int,
+        features: list[int],
+        guarantee: Enclosure,
+        minimality: str,
+        size_lower: int,
+        epsilon: float = 0.0,
+    ) -> None:
+        """Write down the answer of one row."""
+        self.mask[i, features] = True
+        self.minimality[i], self.epsilon[i] = minimality, epsilon
+        self.size_lower[i] = size_lower
+        self.bound(i, guarantee)
+
+    def bound(self, i: int, guarantee: Enclosure) -> None:
+        """Write down the guarantee of one row."""
+        self.lower[i], self.upper[i] = guarantee.lower, guarantee.upper
+        if guarantee.exact is not None:
+            self.exact[i] = guarantee.exact
+
+
+def unreachable(task: Task, i: int, what: str, best: str, over: str) -> UnreachableError:
+    """Return the error that names the best guarantee without the excluded features."""
+    return UnreachableError(
+        f"delta = {float(task.delta):g} {what} for row {i} without the features in exclude: the "
+        f"best guarantee that the others give is {best} ({over}). Exclude fewer features, lower "
+        "delta, or set max_size to get the best set all the same."
+    )

@@ -1,0 +1,107 @@
+"""A view is one instance before a law: what every question asks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.model._enclosure import Enclosure
+
+__all__ = ["TOL", "Row", "View"]
+
+# Width to which the guarantee of an answer is computed.
+TOL = 1e-4
+
+Row = NDArray[np.float64] | NDArray[np.bool_]
+
+
+class View(ABC):
+    """One instance before a law.
+
+    Parameters
+    ----------
+    n_units : int
+        How many features the instance has.
+
+    Attributes
+    ----------
+    chain : bool
+        Whether of every size the first features of an order are the best set (Corollary 6).
+    """
+
+    chain = False
+
+    def __init__(self, n_units: int) -> None:
+        self.n_units = n_units
+
+    @abstractmethod
+    def can_cost(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown can cost anything: whether fixing it can help."""
+
+    @abstractmethod
+    def can_gain(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown can gain anything: whether fixing it can hurt."""
+
+    @abstractmethod
+    def enclose(
+        self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
+    ) -> Enclosure:
+        """Enclose the guarantee of a set, until delta is on one side or it is narrow enough."""
+
+    @abstractmethod
+    def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
+        """Return orders of some units that promise short reasons; the first is by mean cost."""
+
+    @abstractmethod
+    def kept(
+        self, forced: Sequence[int], order: list[int], samples: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Count, of so many random completions, those that keep the class.
+
+        One number for each size: with the first 0, 1, 2, ... of an order fixed beside what is
+        forced. The completions are the same for all sizes.
+        """
+
+    def answer(self, fixed: Collection[int], tol: float) -> Enclosure:
+        """Enclose the guarantee of a set for a reader, by an estimate if nothing better is had."""
+        return self.enclose(fixed, None, tol)
+
+    def certain_along(self, order: Sequence[int]) -> list[bool] | None:
+        """Tell for each size along an order whether the class is kept for certain.
+
+        None if only enclosures can tell.
+        """
+        return None
+
+    def members(self) -> list[int]:
+        """Return the units that fixing can help."""
+        return [u for u in range(self.n_units) if self.can_cost(u)]
+
+    def ranking(self) -> list[int]:
+        """Return all units in the order of a curve: those first that fixing can help."""
+        members = self.members()
+        inside = set(members)
+        others = [u for u in range(self.n_units) if u not in inside]
+        return [*self.orders(members, ())[0], *self.orders(others, ())[0]]
+
+    def along(self, order: Sequence[int], tol: float) -> list[Enclosure]:
+        """Enclose the guarantee with the first 0, 1, 2, ... of an order fixed.
+
+        If fixing never hurts, a list that ends with certainty may be shorter.
+        """
+        found = []
+        for k in range(len(order) + 1):
+            found.append(self.enclose(order[:k], None, tol))
+            if found[-1].exact == 1 and self.monotone:
+                break
+        return found
+
+    @cached_property
+    def monotone(self) -> bool:
+        """Whether fixing a unit that can help never hurts."""
+        return not any(self.can_gain(u) for u in self.members())
