@@ -1,15 +1,23 @@
 """The search over background rows: exact counts, minimal sets, proofs of minimum.
 
 Contributions are counted in whole numbers of one scale, signed towards the class. Where exact ones
-are longer than 62 bits they are rounded down; a margin made of c rounded numbers is then short by
-less than c, so margins in ``(-c, 0)`` are looked at again with all their digits.
+are too long they are rounded down; a margin made of c rounded numbers is then short by less than c,
+so margins in ``(-c, 0)`` are looked at again with all their digits.
+
+No sum wraps. With d units, all integers here, in ``engines._joint`` and ``engines._programme`` are
+margins, sums of gains of different units, or a margin and such a sum, less a floor of ``-d - 2``.
+The first two are at most the level, the largest contributions of the background and those of the
+instance together, in size. Scales are chosen so that the first and the second have less than
+``2^50`` and the third less than ``2^60``; rounding adds ``2 d + 1``. So all stay below ``2^62``, as
+do weights of rows, which are multiplied by 0 or 1 only; greed goes by floats. The proof is that of
+Proposition 13 in the guarantees.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -40,10 +48,10 @@ from sklearn_probsr.engines._programme import solve
 __all__ = ["JointSearch", "Replacement", "Seen", "joint_curve", "joint_guarantee", "search_joint"]
 
 # Contributions of the background are cut to so many bits together, which leaves room for
-# instances a thousand times as far out.
+# instances a thousand times as far out; those of an instance are cut to so many.
 _BITS = 50
-_MOST_BITS = 61
-# Integers beyond 62 bits: so many sets are tried one by one, with all their digits.
+_MOST_BITS = 60
+# Where integers were cut, so many sets are tried one by one, with all their digits.
 _MOST_SETS = 1000
 
 Row = NDArray[np.float64] | NDArray[np.bool_]
@@ -83,10 +91,8 @@ class Ledger:
         model: LinearModel,
         background: Background,
         positive: bool,
-        bits: int,
-        coarsest: Fraction | None = None,
     ) -> Ledger:
-        """Write it for a class, cut to so many bits, or on a given coarser scale."""
+        """Write it for a class, on the finest scale on which ``2^50`` is not reached."""
         sign = 1 if positive else -1
         table = [
             ([sign * c for c in values], which)
@@ -97,19 +103,34 @@ class Ledger:
             c.denominator for values, _ in table for c in values
         )))  # fmt: skip
         reach = abs(level) + sum(max(map(abs, values)) for values, _ in table)
-        shift = max(math.ceil(reach / unit).bit_length() - bits, 0)
-        scale = unit * 2**shift if coarsest is None else coarsest
+        shift = max(math.floor(reach / unit).bit_length() - _BITS, 0)
+        scale = unit * 2**shift
         columns = [
             np.array([math.floor(c / scale) for c in values], dtype=np.int64)[which]
             for values, which in table
         ]
         seen = [[values[k] for k in np.unique(which)] for values, which in table]
-        reached = level / scale
-        top = math.floor(reached) + 1 if is_open(model, positive) else math.ceil(reached)
-        entries = np.stack(columns)
+        top = _level(model, positive, scale)
         least, most = [min(values) for values in seen], [max(values) for values in seen]
-        exact = (unit / scale).denominator == 1
-        return cls(model, background, sign, scale, entries, top, exact, least, most)
+        return cls(model, background, sign, scale, np.stack(columns), top, not shift, least, most)
+
+    def on(self, scale: Fraction) -> Ledger:
+        """Write it on a coarser scale: as all floats are dyadic, a power of two times this one."""
+        if scale == self.scale:
+            return self
+        if scale not in self._coarser:
+            # The floor of a floor; beyond 63 bits only the sign is left.
+            entries = self.entries >> min(int(scale / self.scale).bit_length() - 1, 63)
+            level = _level(self.model, self.sign > 0, scale)
+            self._coarser.clear()  # rivals ask for the same one, row after row
+            self._coarser[scale] = replace(
+                self, scale=scale, entries=entries, level=level, exact=False
+            )
+        return self._coarser[scale]
+
+    @cached_property
+    def _coarser(self) -> dict[Fraction, Ledger]:
+        return {}
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -162,6 +183,12 @@ class Ledger:
         return {}
 
 
+def _level(model: LinearModel, positive: bool, scale: Fraction) -> int:
+    """Return what a row of a class must reach, in whole numbers of a scale."""
+    reached = Fraction(model.threshold if positive else -model.threshold) / scale
+    return math.floor(reached) + 1 if is_open(model, positive) else math.ceil(reached)
+
+
 class Seen(Protocol):
     """An instance before a background: what a search asks of it."""
 
@@ -195,15 +222,15 @@ class Replacement:
         positive = bool(model.is_positive(row[None, :])[0])
         self.background = background
         self.row = row
-        self.ledger = model.cached(
-            ("ledger", background, positive, scale),
-            lambda: Ledger.of(model, background, positive, _BITS, scale),
+        finest = model.cached(
+            ("ledger", background, positive), lambda: Ledger.of(model, background, positive)
         )
+        self.ledger = finest if scale is None else finest.on(scale)
         faces = self.ledger.faces(row)
-        beyond = int(np.abs(faces[:, 0]).sum()).bit_length() - (_MOST_BITS - 1)
-        if beyond > 0:
+        beyond = int(np.abs(faces[:, 0]).sum()).bit_length() - _MOST_BITS
+        if scale is None and beyond > 0:
             # Further out than there was room for: fewer digits of the background are kept.
-            self.ledger = Ledger.of(model, background, positive, _BITS - beyond)
+            self.ledger = finest.on(finest.scale * 2**beyond)
             faces = self.ledger.faces(row)
         self._costs, self._gains, exact = faces[:, 1:].T.astype(np.bool_)
         self.exact = self.ledger.exact and bool(exact.all())
@@ -271,7 +298,7 @@ def joint_curve(
     units = list(range(len(seen.rows.gains)))
     members = [u for u in units if seen.can_cost(u)]
     rows, _ = open_rows(seen.rows, _places(members), _places(()), seen.doubt)
-    first = greedy(rows, background.total + 1, False)
+    first = greedy(rows, math.inf, False)
     order = [members[j] for j in first]
     chosen = set(order)
     order += [u for u in seen.by_mean_gain(units) if u not in chosen]
@@ -339,7 +366,8 @@ class JointSearch(LocalSearch):
         return str(Enclosure.of(Fraction(self.weight(chosen), self.total)))
 
     def proposals(self) -> list[list[int]]:
-        orders = [greedy(self.rows, self.needed - self.safe, hinge) for hinge in (False, True)]
+        needed = float(self.needed - self.safe)
+        orders = [greedy(self.rows, needed, hinge) for hinge in (False, True)]
         return [self.members, *([self.members[j] for j in order] for order in orders)]
 
     def prefix(self, order: list[int]) -> list[int] | None:
@@ -362,7 +390,7 @@ class JointSearch(LocalSearch):
         return super().claim(chosen)
 
     def best_of(self, size: int) -> set[int]:
-        order = [self.members[j] for j in greedy(self.rows, self.total + 1, False)]
+        order = [self.members[j] for j in greedy(self.rows, math.inf, False)]
         sizes = [size] if self.monotone else range(size + 1)
         best = max((set(order[:k]) for k in sizes), key=self.worth)
         while not self.monotone:
