@@ -35,8 +35,7 @@ class Data:
         names = getattr(X, "columns", None)
         shape = check_shape(X if hasattr(X, "toarray") else as_array(X, "A background"))
         put = object.__setattr__
-        kept = X.copy() if hasattr(X, "copy") else X  # a frame may be changed later
-        put(self, "source", kept if names is not None else as_array(X, "A background"))
+        put(self, "source", _copied(X) if names is not None else as_array(X, "A background"))
         put(self, "weights", _weights(weights, shape[0]))
         put(self, "columns", None if names is None else tuple(names))
         put(self, "shape", shape)
@@ -64,6 +63,14 @@ class Data:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<{self.shape[0]} rows, {self.shape[1]} columns>)"
+
+
+def _copied(frame: Any) -> Any:
+    """Return a frame that stays as it is when the caller changes theirs; polars' are cloned."""
+    for way in ("copy", "clone"):
+        if hasattr(frame, way):
+            return getattr(frame, way)()
+    return frame
 
 
 def check_shape(array: Any) -> tuple[int, int]:

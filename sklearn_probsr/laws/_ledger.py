@@ -9,7 +9,7 @@ different units, or a margin and such a sum, less a floor of ``-d - 2``. The fir
 the level, the largest contributions of the background and those of the instance together, in size.
 Scales are chosen so that the first and the second have less than ``2^50`` and the third less than
 ``2^60``; rounding adds ``2 d + 1``. So all stay below ``2^62``, as do weights of rows, which are
-multiplied by 0 or 1 only. What greed adds up is in floats.
+multiplied by 0 or 1 only; greed goes by floats. The proof is that of Proposition 13.
 """
 
 from __future__ import annotations

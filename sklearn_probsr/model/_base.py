@@ -220,7 +220,7 @@ class Model(ABC):
         if self.units is not None:
             return check_states(array, self.units, self.feature_names, name)
         if array.dtype == np.bool_:
-            return array
+            return array.copy()  # the caller's own may be changed later
         ones, valid = zeros_and_ones(array)
         if not valid.all():
             row, column, where = first_wrong(valid, name)

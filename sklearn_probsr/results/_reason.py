@@ -189,7 +189,7 @@ class SufficientReasons:
     exact: dict[int, Fraction] = field(repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("mask", "lower", "upper", "minimality", "epsilon", "size_lower"):
+        for name in COLUMNS:
             getattr(self, name).flags.writeable = False
 
     @cached_property

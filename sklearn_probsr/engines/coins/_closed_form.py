@@ -35,8 +35,10 @@ def closed_form(question: SubsetSum) -> Enclosure:
     atom = math.ldexp(1.0, -min(len(question.values), 1100))
     excess = 2 * question.capacity - question.total
     squares = sum(v * v for v in question.values)
-    # exp(-excess^2 / (2 squares)), the quotient rounded once and then pushed the safe way.
-    tail = math.exp(-min(excess * excess / (2 * squares), 1000.0) * (1 - 1e-14)) * (1 + 1e-14)
+    # exp(-excess^2 / (2 squares)), the quotient rounded once and then pushed the safe way; the last
+    # term is for an exponential that underflows.
+    exponent = min(excess * excess / (2 * squares), 1000.0)
+    tail = math.exp(-exponent * (1 - 1e-14)) * (1 + 1e-14) + 10 * 2.0**-1074
     if excess >= 0:
         return Enclosure.proved(max(1 - tail, atom), 1 - atom)
     return Enclosure.proved(atom, min(tail, 1 - atom))

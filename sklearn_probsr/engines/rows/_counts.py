@@ -163,6 +163,8 @@ def _look_at(
 def greedy(rows: Rows, needed: float, hinge: bool) -> NDArray[np.int64]:
     """Return members in the order in which greed adds them, until the weight is enough.
 
+    All of them if it is infinite: floats cannot tell a weight of ``2^57`` from one more.
+
     Greed looks at the weight of the rows kept, then at how much is missing in the others; with
     ``hinge`` only at the latter. It goes by floats: what it finds is to be counted exactly.
     """

@@ -37,6 +37,7 @@ __all__ = ["FiniteSum", "Part", "enclose_finite"]
 
 _BITS = 62
 _UNIT = 2.0**-53
+_SMALLEST = 2.0**-1074
 _NEGLIGIBLE = 1e-13
 _DEGREES = (2**12, 2**15, 2**18)
 _LEAST_PATIENCE = 0.02
@@ -147,7 +148,8 @@ def closed_form(question: FiniteSum) -> Enclosure:
         return Enclosure.of(Fraction(1))
     excess = question.capacity - question.mean
     exponent = min(2 * excess * excess / question.squares, Fraction(1000))
-    tail = math.exp(-float(exponent) * (1 - 1e-14)) * (1 + 1e-14)
+    # The last term is for an exponential that underflows.
+    tail = math.exp(-float(exponent) * (1 - 1e-14)) * (1 + 1e-14) + 10 * _SMALLEST
     # The least sum always fits and the largest never does, so neither 0 nor 1 is the answer.
     return Enclosure.proved(1 - tail, 1.0) if excess > 0 else Enclosure.proved(0.0, tail)
 
@@ -197,7 +199,20 @@ def lattice(question: FiniteSum) -> Enclosure:
     kept = float(masses.sum())
     # All terms are positive, so errors are relative: a rounding a term, and the last sum's.
     slack = (3 * question.atoms + cells + 8) * _UNIT
-    return Enclosure.proved(kept * (1 - slack), min(kept * (1 + slack), 1.0))
+    return _within(kept, kept, slack, (question.atoms + 1) * (cells + 1))
+
+
+def _within(lower: float, upper: float, slack: float, roundings: int) -> Enclosure:
+    """Widen sums of products of chances by their relative error and by what underflow may take.
+
+    Below the smallest normal float a rounding is off by at most half the smallest float, however
+    small its result is. What is multiplied later is at most 1, so that such errors only add up:
+    ``roundings`` is at least half as many as there are.
+    """
+    underflow = roundings * _SMALLEST
+    return Enclosure.proved(
+        lower * (1 - slack) - underflow, min(upper * (1 + slack) + underflow, 1.0)
+    )
 
 
 def _halves(question: FiniteSum) -> tuple[list[Part], list[Part]]:
@@ -237,7 +252,7 @@ def counted(question: FiniteSum) -> Enclosure:
         bounds.append(float(left_mass @ below[at]))
     # Products of n rounded chances, and sums of positive numbers.
     slack = (4 * n + len(left) + len(right) + 8) * _UNIT
-    return Enclosure.proved(bounds[0] * (1 - slack), min(bounds[1] * (1 + slack), 1.0))
+    return _within(bounds[0], bounds[1], slack, (n + 1) * (len(left) + len(right)))
 
 
 def _sums(parts: list[Part], shift: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

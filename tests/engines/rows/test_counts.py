@@ -10,11 +10,14 @@ import pytest
 from sklearn_probsr.engines.rows._counts import (
     Rows,
     branch_and_bound,
+    greedy,
     kept_along,
     kept_weight,
+    least_size,
     open_rows,
     prune,
 )
+from sklearn_probsr.engines._programme import solve
 
 
 def some_rows(seed: int, mixed: bool) -> Rows:
@@ -83,3 +86,37 @@ def test_branch_and_bound_finds_a_set_or_proves_there_is_none(seed: int) -> None
         assert kept(rows, np.flatnonzero(chosen)) >= best
         assert branch_and_bound(rows, size, best + 1, 0, 10**6)[0] == 0
     assert branch_and_bound(rows, 3, 1, 0, 10)[0] == -1
+
+
+@pytest.mark.parametrize("rivals", [1, 2])
+@pytest.mark.parametrize("seed", range(20))
+def test_numbers_next_to_the_limit_are_counted_as_small_ones(seed: int, rivals: int) -> None:
+    """Margins and gains of 61 bits together, and weights of 62: no kernel wraps."""
+    small = some_rows(seed, True)
+    small = Rows(small.margins, small.weights[: 12 // rivals], small.gains)
+    reach = int(np.abs(small.margins).max() + np.abs(small.gains).max(axis=1).sum())
+    # Powers of two, so that greed, which goes by floats, sees the same ties.
+    times, heavy = 2 ** (61 - reach.bit_length()), 2 ** (62 - int(small.weights.sum()).bit_length())
+    large = Rows(small.margins * times, small.weights * heavy, small.gains * times)
+    members, forced, order = np.array([4, 0, 3, 2]), np.array([5]), np.array([3, 1, 5, 0, 2, 4])
+    (left, safe), (open_small, safe_small) = (
+        open_rows(rows, members, forced, 0) for rows in (large, small)
+    )
+    assert safe == heavy * safe_small
+    assert left.margins.tolist() == [times * int(m) for m in open_small.margins]
+    for hinge in (False, True):
+        assert greedy(large, np.inf, hinge).tolist() == greedy(small, np.inf, hinge).tolist()
+    weights = kept_along(large, order, 0, 2**62, 0)[0]
+    assert weights.tolist() == [heavy * int(w) for w in kept_along(small, order, 0, 2**62, 0)[0]]
+    for needed in range(1, int(small.weights.sum()) + 1, 3):
+        enough = heavy * needed
+        assert prune(large, order, enough, 0)[0].tolist() == (
+            prune(small, order, needed, 0)[0].tolist()
+        )
+        assert least_size(large, enough, 0, 6) == least_size(small, needed, 0, 6)
+        for size in range(4):
+            verdict, chosen, _ = branch_and_bound(large, size, enough, 0, 10**6)
+            expected = branch_and_bound(small, size, needed, 0, 10**6)
+            assert (verdict, chosen.tolist()) == (expected[0], expected[1].tolist())
+    enough = int(small.weights.sum()) // 2
+    assert solve(large, heavy * enough, 0, 5, 10.0)[1] == solve(small, enough, 0, 5, 10.0)[1]

@@ -1,5 +1,6 @@
 """Sums of independent costs with finitely many values."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sklearn_probsr import Enclosure
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.engines.coins._fourier import fourier
 from sklearn_probsr.engines.sums import _finite
@@ -94,3 +96,36 @@ def test_fair_coins_agree_with_the_real_engine():
     assert max(found.lower, real.lower) <= min(found.upper, real.upper)
     assert found.width <= 1e-4
     assert (enclose_finite(question, Fraction(1, 2), 0.0) >= 0.5).decided
+
+
+@st.composite
+def rare(draw: st.DrawFn) -> Part:
+    """Draw a coin that almost never shows its least value."""
+    chance = draw(st.integers(1, 999)) * 10 ** (400 - draw(st.integers(155, 165)))
+    return Part((0, draw(st.integers(5, 9))), (chance, 10**400 - chance))
+
+
+@settings(max_examples=200)
+@given(st.lists(rare(), min_size=2, max_size=2), st.data())
+def test_probabilities_below_the_smallest_normal_float_are_enclosed(
+    rares: list[Part], data: st.DataObject
+):
+    """Products of chances that underflow on the way are off by more than a relative error."""
+    chances = data.draw(st.lists(st.integers(1, 99), min_size=1, max_size=6))
+    coins = [coin(1, p * 10**398, 10**400) for p in chances]
+    question = FiniteSum([*rares, *coins], 10**400, data.draw(st.integers(0, 4)))
+    exact = truth(question)
+    assert contains(_finite.closed_form(question), exact)
+    assert contains(_finite.counted(question), exact)
+    assert contains(_finite.lattice(question), exact)
+
+
+@pytest.mark.parametrize("engine", [_finite.counted, _finite.lattice])
+def test_a_product_of_rare_chances(engine: Callable[[FiniteSum], Enclosure]):
+    """Ten coins halve a subnormal product of two chances, and most of it comes back in a sum."""
+    whole = 10**170
+    rares = [Part((0, 9), (p, whole - p)) for p in (3 * 10**13, 7 * 10**8)]
+    question = FiniteSum([*rares, *[coin(1, whole // 2, whole)] * 10], whole, 8)
+    exact = Fraction("2.1e-318") * Fraction(2**10 - 11, 2**10)
+    assert truth(question) == exact
+    assert contains(engine(question), exact)
