@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._archive import atomically, plain_label
+from sklearn_probsr._archive import atomically, plain_label, plain_value
 from sklearn_probsr._enclosure import lower_text
 from sklearn_probsr._growth import Growth
 from sklearn_probsr.exceptions import InvalidInputError
@@ -321,7 +321,7 @@ def _cell(name: str, value: Any) -> str:
 def _json(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
-    return value.item() if isinstance(value, np.generic) else value
+    return plain_value(value)
 
 
 def _growth(held: dict[str, Any], width: int) -> Growth:

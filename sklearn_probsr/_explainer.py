@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -203,14 +204,16 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         """
         raw = self._subject.frame(X)
         rows = self._subject.transform(raw)
-        reasons = self._question.answer(rows, self.n_jobs, silent)
+        numbers, display = self._subject.read(raw, rows)
+        found = self._question.answer(rows, self.n_jobs, silent)
+        reasons = replace(found, shown=self._subject.given(display))
         return ReasonExplanation(
             reasons,
             # Adding 0.0 leaves no negative zeros, which plots print as such.
             np.where(self._inside(reasons.mask), self.attributions(rows), 0.0) + 0.0,
             np.repeat(np.asarray(self.expected_value)[None], len(rows), axis=0),
-            self._subject.codes(rows),
-            self._subject.display(raw, rows),
+            numbers,
+            display,
             self._subject.names,
             self._output_name,
         )
