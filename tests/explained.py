@@ -97,7 +97,9 @@ def mixed_explanation() -> ReasonExplanation:
 
 def same_reasons(first: Any, second: Any) -> bool:
     """Whether two explanations agree in all that they hold, number by number."""
-    arrays = ("values", "base_values", "data", *FIELDS)
-    return all(np.array_equal(getattr(first, a), getattr(second, a)) for a in arrays) and list(
-        first.feature_names
-    ) == list(second.feature_names)
+    arrays = ("values", "base_values", *FIELDS)
+    return (
+        all(np.array_equal(getattr(first, a), getattr(second, a)) for a in arrays)
+        and np.array_equal(first.data, second.data, equal_nan=True)
+        and list(first.feature_names) == list(second.feature_names)
+    )

@@ -211,7 +211,7 @@ def _model(choice: Choice, bases: Sequence[Base], units: Sequence[Unit]) -> Line
 def _names(bases: Sequence[Base], units: Sequence[Unit]) -> tuple[list[str], Sequence[Unit] | None]:
     """Return the names of the columns, and the units if they are not just these columns."""
     names = _unique([base.name for base in bases])
-    plain = all(unit.is_binary and not unit.labels for unit in units)
+    plain = all(unit.is_binary and not unit.labels and not unit.coded for unit in units)
     alike = plain and [unit.name for unit in units] == names
     return names, None if alike else units
 

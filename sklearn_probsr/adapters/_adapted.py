@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.adapters._columns import Base, is_missing
+from sklearn_probsr.adapters._labels import is_number
 from sklearn_probsr.adapters._raw import RawColumns
+from sklearn_probsr.adapters._running import Input
 from sklearn_probsr.adapters._states import gather
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model._units import MISSING, Unit, value_text
 
-__all__ = ["MISSING", "Adapted"]
-
-MISSING = "missing"
+__all__ = ["Adapted"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,11 @@ class Adapted:
         return self.computed(self.check(X))
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the columns of the model are raw ones of zeros and ones, as they come."""
+        return self.model.units is None and all(isinstance(b.rows, Input) for b in self._bases)
+
+    @property
     def takes_text(self) -> bool:
         """Whether raw rows are texts."""
         return self._raw.text
@@ -66,7 +72,7 @@ class Adapted:
 
     def computed(self, raw: Any) -> NDArray[np.float64]:
         """Return checked raw rows in the columns of the model."""
-        if not (raw.shape[0] if hasattr(raw, "shape") else len(raw)):
+        if not _count(raw):
             return np.zeros((0, self.model.n_features))  # steps refuse to look at no rows
         return gather(self._bases, raw)
 
@@ -131,32 +137,74 @@ class Adapted:
         """
         import pandas as pd
 
-        raw, rows = self._raw.frame(X), self.transform(X)
+        raw, counts = self._raw.frame(X), self._counts(self.check(X))
         found = {}
-        for unit in self.units:
-            base = self._bases[unit.columns[0]]
-            values = rows[:, unit.columns[0]] if base.own else raw.iloc[:, base.raw].to_numpy()
+        for j, (unit, base) in enumerate(zip(self.units, self._firsts, strict=True)):
+            values = counts[j] if base.own else raw.iloc[:, base.raw].to_numpy()
             found[unit.name] = pd.Series(values, index=raw.index)
         return pd.DataFrame(found)
 
-    def shown(self, raw: Any, rows: NDArray[np.float64]) -> NDArray[Any]:
-        """Return what a person reads in `display`; checked raw rows have become ``rows``."""
+    @property
+    def _firsts(self) -> list[Base]:
+        """The first column of every unit."""
+        return [self._bases[unit.columns[0]] for unit in self.units]
+
+    def _counts(self, raw: Any) -> dict[int, NDArray[np.float64]]:
+        """Return how often the word of a unit occurs in checked raw rows, by the unit's index."""
+        words = {j: base.source or base for j, base in enumerate(self._firsts) if base.own}
+        found = (
+            gather(list(words.values()), raw)
+            if words and _count(raw)
+            else np.zeros((0, len(words)))
+        )
+        return dict(zip(words, found.T, strict=True))
+
+    def read(
+        self, raw: Any, codes: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return checked raw rows as numbers, and as a person reads them in `display`.
+
+        A value that is missing is NaN, and "missing". ``codes`` are the numbers of units whose raw
+        values are none.
+        """
         import pandas as pd
 
-        firsts = [unit.columns[0] for unit in self.units]
-        if all(self._bases[i].own for i in firsts):
-            return rows[:, firsts]
+        given = self._given(raw)
+        if given.dtype.kind in "biu":
+            return given.astype(np.float64), given
+        gaps = pd.isna(given)
+        shown = np.where(gaps, MISSING, given.astype(object)) if gaps.any() else given
+        if given.dtype.kind == "f":
+            return given.astype(np.float64), shown
+        numbers = codes.copy()
+        for j, unit in enumerate(self.units):
+            known = [v for i in unit.columns for v in self._bases[i].domain.values]
+            if all(is_number(v) or is_missing(v) for v in known):
+                # What a step takes as a number may be a date or a text all the same.
+                with suppress(TypeError, ValueError):
+                    numbers[:, j] = np.where(gaps[:, j], np.nan, given[:, j]).astype(np.float64)
+        return numbers, shown
+
+    def _given(self, raw: Any) -> NDArray[Any]:
+        """Return the raw value of each unit in checked raw rows."""
+        counts = self._counts(raw)
+        if len(counts) == len(self.units):
+            return np.column_stack(list(counts.values()))
         if hasattr(raw, "to_numpy"):
             values = raw.to_numpy()
         else:
             values = raw.toarray() if hasattr(raw, "toarray") else np.asarray(raw)
-        taken = values[:, [self._bases[i].raw for i in firsts]]
-        own = [j for j, i in enumerate(firsts) if self._bases[i].own]
-        if own:
-            taken = taken.astype(object)
-            taken[:, own] = rows[:, [firsts[j] for j in own]]
-        gaps = pd.isna(taken)
-        return np.where(gaps, MISSING, taken.astype(object)) if gaps.any() else taken
+        given: NDArray[Any] = values[:, [base.raw for base in self._firsts]]
+        if counts or given.dtype.kind not in "biuf":
+            given = given.astype(object)
+        for j, count in counts.items():
+            given[:, j] = count
+        return given
+
+
+def _count(raw: Any) -> int:
+    """Return how many rows there are."""
+    return int(raw.shape[0]) if hasattr(raw, "shape") else len(raw)
 
 
 def _describe(unit: Unit, value: Any, columns: NDArray[np.float64]) -> str:
@@ -164,5 +212,4 @@ def _describe(unit: Unit, value: Any, columns: NDArray[np.float64]) -> str:
         return unit.describe(columns.tolist())
     if is_missing(value):
         return f"{unit.name} is missing"
-    shown = f"{value:g}" if isinstance(value, float | np.floating) else str(value)
-    return f"{unit.name}: {shown}"
+    return f"{unit.name}: {value_text(value)}"

@@ -80,7 +80,8 @@ class Base:
     """A column of the linear model.
 
     ``rows`` and ``at`` say where it is computed, ``raw`` on which raw column it depends, ``own``
-    names the feature if the raw column holds many of them, as a text holds words.
+    names the feature if the raw column holds many of them, as a text holds words, and ``source`` is
+    then the column that counts the word, if this one is made of it.
     """
 
     rows: Rows
@@ -92,6 +93,7 @@ class Base:
     domain: Domain = Domain()
     own: str | None = None
     labels: tuple[str, ...] = ()
+    source: Base | None = None
 
     @property
     def unit(self) -> tuple[int, str]:

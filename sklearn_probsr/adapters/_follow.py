@@ -199,6 +199,7 @@ class _PerColumnStep:
         made: dict[str, Any] = {
             "rows": self.rows, "at": k, "width": len(self.owners), "raw": first.raw,
             "name": label + suffix, "own": first.own,
+            "source": (first.source or first) if first.own else None,
         }  # fmt: skip
         if kinds == {Kind.FINITE}:
             return Base(kind=Kind.FINITE, domain=domain, **made)

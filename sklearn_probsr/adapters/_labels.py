@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.adapters._columns import Domain, is_missing
+from sklearn_probsr.model._units import value_text
 
-__all__ = ["Candidate", "candidates", "extras", "label"]
+__all__ = ["Candidate", "candidates", "extras", "is_number", "label"]
 
 _MOST = 3  # categories that a label lists
 
@@ -31,7 +32,7 @@ class Candidate:
 
 def candidates(domain: Domain) -> list[Candidate]:
     """Return one raw value for everything that a domain tells apart and its steps must take."""
-    if domain.values and not (domain.cuts and all(map(_is_number, domain.values))):
+    if domain.values and not (domain.cuts and all(map(is_number, domain.values))):
         return [Candidate(value, _text(value)) for value in domain.values]
     cuts = sorted({*domain.cuts, *map(float, domain.values)})
     if not cuts:
@@ -73,13 +74,14 @@ def extras(domain: Domain) -> list[Candidate]:
     return found
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a raw value is a number, and not a missing one."""
     return isinstance(value, int | float | np.number) and not is_missing(value)
 
 
 def _unknown(values: Sequence[Any]) -> Any:
     known = [v for v in values if not is_missing(v)]
-    if known and all(map(_is_number, known)):
+    if known and all(map(is_number, known)):
         return max(known) + 1
     name = "any other"
     while name in known:
@@ -90,8 +92,7 @@ def _unknown(values: Sequence[Any]) -> Any:
 def _text(value: Any) -> str:
     if is_missing(value):
         return "missing"
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return _plain(text)
+    return _plain(value_text(value))
 
 
 def _plain(text: str) -> str:

@@ -66,10 +66,11 @@ def make_units(
             units.append(_finite_unit(name, at, found[raw]))
         elif first.kind is Kind.FLAG:
             units.append(Unit.binary(name, at[0], first.labels))
-        elif len(at) == 1 and binary[at[0]]:
-            units.append(Unit.binary(name, at[0]))
         else:
-            units.append(Unit.real(name, at))
+            # A number as it came, or as it was filled in, or a count; else it is a function of one.
+            own_values = len(at) == 1 and (first.kind is Kind.RAW or (own and not first.source))
+            states = ((0.0,), (1.0,)) if len(at) == 1 and binary[at[0]] else None
+            units.append(Unit(name, tuple(at), states, coded=not own_values))
     return units
 
 

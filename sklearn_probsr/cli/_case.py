@@ -110,27 +110,9 @@ class Case:
 
     def compared(self, n: int | None) -> Comparison:
         """Return the first rows, or all, compared with SHAP."""
-        from sklearn_probsr.adapters import adapt
-        from sklearn_probsr.distributions._completions import Background, Marginals
-        from sklearn_probsr.report._compare import compare
+        from sklearn_probsr.report._compare import compare_explained
 
-        rows, background, delta = self.features.rows[:n], self.background, self.request.delta
-        law = Marginals if self.request.independent else Background
-        if self.features.names is None and self.label is None:
-            masker = law(background) if self.request.independent else background
-            return compare(self.model, rows, masker, delta=delta)
-        # compare takes an estimator as it is; one with other names, or asked about one of several
-        # classes, is handed over as the linear model that it is.
-        adapted = adapt(
-            self.model,
-            background,
-            target=self.label,
-            versus=self.versus,
-            binary=background is None,
-            feature_names=self.features.names,
-        )
-        masker = None if background is None else law(adapted.transform(background))
-        return compare(adapted.model, adapted.transform(rows), masker, delta=delta)
+        return compare_explained(self.explainer(), self.features.rows[:n])
 
     def accuracy(self) -> str | None:
         """Say how often the model is right, if the true classes are known."""

@@ -13,6 +13,7 @@ from sklearn_probsr.cli._case import Case, label_text
 from sklearn_probsr.cli._files import one_line
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
+from sklearn_probsr.model._units import value_text
 
 __all__ = ["explain", "to_json", "to_text"]
 
@@ -147,5 +148,5 @@ def _table(features: list[dict[str, Any]]) -> list[str]:
 def _shown(value: Any) -> str:
     if value is None:
         return "missing"
-    text = f"{value:g}" if isinstance(value, float) else one_line(str(value))
+    text = one_line(value_text(value))
     return text if len(text) <= 24 else f"{text[:21]}..."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from numpy.typing import NDArray
 from shap._serializable import Deserializer, Serializable, Serializer
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.search._arguments import Options
 from sklearn_probsr.explain._batches import Question, check_seed
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.explain._masker import background_data, distribution_of
 from sklearn_probsr.explain._subject import subject_of
+from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.search._arguments import Options
 
 __all__ = ["SufficientReasonExplainer"]
 
@@ -198,14 +199,16 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         """
         raw = self._subject.frame(X)
         rows = self._subject.transform(raw)
-        reasons = self._question.answer(rows, self.n_jobs, silent)
+        numbers, display = self._subject.read(raw, rows)
+        found = self._question.answer(rows, self.n_jobs, silent)
+        reasons = replace(found, shown=self._subject.given(display))
         return ReasonExplanation(
             reasons,
             # Adding 0.0 leaves no negative zeros, which plots print as such.
             np.where(self._inside(reasons.mask), self.attributions(rows), 0.0) + 0.0,
             np.repeat(np.asarray(self.expected_value)[None], len(rows), axis=0),
-            self._subject.codes(rows),
-            self._subject.display(raw, rows),
+            numbers,
+            display,
             self._subject.names,
             self._output_name,
         )

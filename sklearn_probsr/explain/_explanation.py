@@ -11,8 +11,14 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._sliced import SlicedExplanation
-from sklearn_probsr.explain._tables import gains, table, told
-from sklearn_probsr.results._archive import read_reasons, reading, write_reasons
+from sklearn_probsr.explain._tables import gains, table
+from sklearn_probsr.results._archive import (
+    plain_values,
+    read_reasons,
+    reading,
+    values_of,
+    write_reasons,
+)
 from sklearn_probsr.results._reason import SufficientReason
 
 __all__ = ["ReasonExplanation"]
@@ -36,7 +42,8 @@ class ReasonExplanation(SlicedExplanation):
     base_values : ndarray of shape (n,) or (n, classes)
         What the values of a row are added to.
     data : ndarray of shape (n, features)
-        The features as numbers, codes for categories.
+        The features as numbers: as they were given, NaN where they are missing, and codes for
+        categories.
     display_data : ndarray of shape (n, features) or None
         The features as a person reads them.
     feature_names : sequence of str
@@ -71,7 +78,7 @@ class ReasonExplanation(SlicedExplanation):
     """
 
     def _told(self, i: int | None = None) -> SufficientReason:
-        """Return the reason of a row, its facts as a person knows them."""
+        """Return the reason of a row."""
         instances = np.atleast_1d(self._at)
         if i is None and len(instances) > 1:
             raise InvalidInputError(
@@ -82,23 +89,12 @@ class ReasonExplanation(SlicedExplanation):
             raise InvalidInputError("describe needs a row, this explanation has none.")
         try:
             at = operator.index(0 if i is None else i)
-            reason = self._reasons[int(instances[at])]
+            return self._reasons[int(instances[at])]
         except (IndexError, TypeError):
             raise InvalidInputError(
                 f"describe must name a row of this explanation, 0 to {len(instances) - 1}, got "
                 f"{i!r}."
             ) from None
-        shown = self._shown(at)
-        return told(reason, self._reasons.model, shown) if shown else reason
-
-    def _shown(self, at: int) -> dict[int, Any]:
-        """Return what a person reads in each feature of a row, where that is not its number."""
-        display = self.display_data
-        if display is None:
-            return {}
-        row = display if self._at.ndim == 0 else display[at]
-        units = np.atleast_1d(self._units).tolist()
-        return dict(zip(units, np.atleast_1d(np.asarray(row, dtype=object)), strict=True))
 
     def describe(self, i: int | None = None) -> str:
         """Say in a sentence why a row got its class.
@@ -215,11 +211,13 @@ class ReasonExplanation(SlicedExplanation):
         """
         batch = self._batch("save")
         display = batch.display_data
+        own = batch.reasons.shown
+        given = display is not None and (own is None or not np.array_equal(display, own))
         arrays = {"values": batch.values, "base_values": batch.base_values, "data": batch.data}
         texts = {
             "feature_names": batch.feature_names,
             "output_names": batch.output_names,
-            "display_data": None if display is None else [[_plain(v) for v in r] for r in display],
+            "display_data": plain_values(display) if given else None,
             "single": self._at.ndim == 0,
             "in_probability": batch.in_probability,
         }
@@ -240,8 +238,7 @@ class ReasonExplanation(SlicedExplanation):
         with reading(Path(path)):
             reasons, arrays, texts = read_reasons(Path(path))
             names, display = texts["feature_names"], texts["display_data"]
-            if display is not None:
-                display = np.array(display, dtype=object).reshape(-1, len(names))
+            display = reasons.shown if display is None else values_of(display, len(names))
             loaded = cls(
                 reasons,
                 arrays["values"],
@@ -253,9 +250,3 @@ class ReasonExplanation(SlicedExplanation):
                 texts["in_probability"],
             )
             return loaded[0] if texts["single"] else loaded
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON can hold."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

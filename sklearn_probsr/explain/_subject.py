@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model._units import Unit
 
 __all__ = ["Subject", "subject_of"]
 
@@ -43,21 +44,30 @@ class Subject(ABC):
         """Return rows in the columns of the model."""
 
     @abstractmethod
-    def display(self, raw: Any, rows: NDArray[Any]) -> NDArray[Any] | None:
-        """Return what a person reads in each feature; None if that is the number."""
+    def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+        """Return each feature as a number, and as a person reads it; None if that is the number."""
+
+    def given(self, display: NDArray[Any] | None) -> NDArray[Any] | None:
+        """Return the values that the columns were made of, if these are not all that there is."""
+        return None
 
     def codes(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return one number for each feature: its column, or which state its columns are in."""
-        units = self.model.units
+        """Return one number for each feature: its column, or which state its columns are in.
+
+        Of several columns of any numbers, what they add to the decision function; of a model of
+        several classes, to the lead of the last over the first.
+        """
+        units, weights = self.model.units, self.model.weights
         if units is None:
             return rows.astype(np.float64)
+        towards = weights if weights.ndim == 1 else weights[-1] - weights[0]
         found = rows[:, self.model.first_columns].astype(np.float64)
         for u, unit in enumerate(units):
             if len(unit.columns) == 1:
                 continue
             part = rows[:, list(unit.columns)]
             if unit.states is None:
-                found[:, u] = part @ self.model.weights[list(unit.columns)]
+                found[:, u] = part @ towards[list(unit.columns)]
             else:
                 for code, state in enumerate(unit.states):
                     found[(part == state).all(axis=1), u] = code
@@ -76,19 +86,33 @@ class _Direct(Subject):
     def transform(self, raw: Any) -> NDArray[Any]:
         return self.model.check_rows(raw)
 
-    def display(self, raw: Any, rows: NDArray[Any]) -> NDArray[Any] | None:
-        units = self.model.units
-        if units is None or not any(unit.labels for unit in units):
-            return None
-        shown = self.codes(rows).astype(object)
+    def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+        numbers, units = self.codes(rows), self.model.units
+        if units is None or all(_is_its_column(unit) for unit in units):
+            return numbers, None
+        shown = numbers.astype(object)
         for u, unit in enumerate(units):
-            if unit.labels and unit.states is not None:
-                # A plot writes the name beside it, so "job: nurse" is "nurse".
-                labels = [label.removeprefix(f"{unit.name}: ") for label in unit.labels]
-                part = rows[:, list(unit.columns)]
-                for label, state in zip(labels, unit.states, strict=True):
-                    shown[(part == state).all(axis=1), u] = label
-        return shown
+            if _is_its_column(unit):
+                continue
+            part = rows[:, list(unit.columns)]
+            different, which = np.unique(part, axis=0, return_inverse=True)
+            texts = [_alone(unit, values) for values in different.tolist()]
+            shown[:, u] = np.array(texts, dtype=object)[which.reshape(-1)]
+        return numbers, shown
+
+
+def _is_its_column(unit: Unit) -> bool:
+    """Whether the number in its column is what a person calls it."""
+    return len(unit.columns) == 1 and not unit.labels and not unit.coded
+
+
+def _alone(unit: Unit, values: Sequence[float]) -> str:
+    """Say what a unit is without its name, which a plot writes beside it: "nurse", "(1, 2)"."""
+    text = unit.describe(values)
+    for before in (f"{unit.name}: ", f"{unit.name} = ", f"{unit.name} is ", f"{unit.name} "):
+        if text.startswith(before):
+            return text.removeprefix(before)
+    return text
 
 
 class _Estimator(Subject):
@@ -106,11 +130,16 @@ class _Estimator(Subject):
     def transform(self, raw: Any) -> NDArray[Any]:
         return self.model.check_rows(self.adapted.computed(raw))
 
-    def display(self, raw: Any, rows: NDArray[Any]) -> NDArray[Any] | None:
-        if self.model.units is None:
-            return None
-        shown: NDArray[Any] = self.adapted.shown(raw, rows)
-        return shown
+    def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+        if self.adapted.is_plain:
+            return self.codes(rows), None
+        numbers, shown = self.adapted.read(raw, self.codes(rows))
+        if self.model.units is None and np.array_equal(numbers, rows):
+            return numbers, None
+        return numbers, shown
+
+    def given(self, display: NDArray[Any] | None) -> NDArray[Any] | None:
+        return display
 
 
 def one_row(X: Any, width: int) -> Any:

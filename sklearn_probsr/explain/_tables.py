@@ -1,9 +1,7 @@
-"""Views of reasons: as sentences, as a table, and as gains in probability."""
+"""Views of reasons: as a table, and as gains in probability."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +9,9 @@ from numpy.typing import NDArray
 
 from sklearn_probsr._functions import guarantee
 from sklearn_probsr.distributions._completions import Matching
-from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+from sklearn_probsr.results._reason import SufficientReasons
 
-__all__ = ["gains", "table", "told"]
+__all__ = ["gains", "table"]
 
 
 def gains(reasons: SufficientReasons) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -32,21 +30,6 @@ def gains(reasons: SufficientReasons) -> tuple[NDArray[np.float64], NDArray[np.f
         base[i] = levels[0]
         values[i, list(reason.features)] = np.diff(levels)
     return values, base
-
-
-def told(reason: SufficientReason, model: Any, shown: Mapping[int, Any]) -> SufficientReason:
-    """Return a reason whose facts say what is missing; ``shown`` has the value of each feature.
-
-    A pipeline fills in what is missing; the fact that a person knows is that it was.
-    """
-    from sklearn_probsr.adapters._adapted import MISSING
-
-    facts = list(reason.facts)
-    for k, u in enumerate(reason.features):
-        real = model.units is not None and model.units[u].states is None
-        if real and isinstance(shown.get(u), str) and shown[u] == MISSING:
-            facts[k] = f"{reason.feature_names[k]} is missing"
-    return replace(reason, facts=tuple(facts))
 
 
 def table(reasons: SufficientReasons) -> Any:

@@ -31,8 +31,8 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         Fitted by `fit`; put a fitted one into `sklearn.frozen.FrozenEstimator` to keep it.
     output : {"values", "mask", "rows"}, default="values"
         The values of `ReasonExplanation` (zeros outside the reason; of more than two classes,
-        those of the predicted one), which features are in it (0 or 1), or the rows with NaN
-        outside it (categories as codes).
+        those of the predicted one), which features are in it (0 or 1), or the rows as they were
+        given with NaN outside it (categories as codes).
     masker : "fit", None, "uniform", data, shap masker or distribution, default="fit"
         What may replace an unknown feature; "fit": the rows that `fit` sees.
     delta : float, default=0.95

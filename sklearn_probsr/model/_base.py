@@ -152,12 +152,10 @@ class Model(ABC):
         totals: NDArray[np.float64] = np.add.reduceat(parts[:, columns], starts, axis=1)
         return totals
 
-    def describe(self, unit: int, row: NDArray[Any]) -> str:
-        """Say in words what a unit is in a row."""
-        if self.units is None:
-            return f"{self.feature_names[unit]} = {float(row[unit]):g}"
-        chosen = self.units[unit]
-        return chosen.describe([float(row[column]) for column in chosen.columns])
+    def describe(self, unit: int, row: NDArray[Any], raw: Any = None) -> str:
+        """Say in words what a unit is in a row; ``raw`` is what its columns were made of."""
+        chosen = Unit.real(self.unit_names[unit], unit) if self.units is None else self.units[unit]
+        return chosen.describe([float(row[column]) for column in chosen.columns], raw)
 
     def check_row(self, x: ArrayLike) -> NDArray[Any]:
         """Return one instance, or say which value it cannot have."""

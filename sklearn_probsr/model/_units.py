@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import finite_floats, listing
 
-__all__ = ["Unit", "check_states", "check_units"]
+__all__ = ["MISSING", "Unit", "check_states", "check_units", "value_text"]
 
+# What a person reads where a raw value is missing.
+MISSING = "missing"
 _BINARY = ((0.0,), (1.0,))
 
 
@@ -33,6 +35,9 @@ class Unit:
         if one category was dropped. None: real-valued, anything can come.
     labels : sequence of str, default=()
         What a person calls each state; made up from the values when empty.
+    coded : bool, default=False
+        Whether the columns are made of the feature and are not its own values, such as logarithms
+        or splines: their numbers are then told as codes.
 
     Examples
     --------
@@ -42,12 +47,17 @@ class Unit:
     'job: admin'
     >>> Unit.real("age", 0).describe([41.5])
     'age = 41.5'
+    >>> Unit.real("area", 0, coded=True).describe([6.9])
+    'area coded as 6.9'
+    >>> Unit.real("area", 0, coded=True).describe([6.9], raw=1001.0)
+    'area = 1001'
     """
 
     name: str
     columns: tuple[int, ...]
     states: tuple[tuple[float, ...], ...] | None = None
     labels: tuple[str, ...] = ()
+    coded: bool = False
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -103,10 +113,10 @@ class Unit:
         return cls(name, columns, tuple(states), tuple(texts))
 
     @classmethod
-    def real(cls, name: str, columns: int | Sequence[int]) -> Unit:
+    def real(cls, name: str, columns: int | Sequence[int], *, coded: bool = False) -> Unit:
         """Return one column, or several that belong together, of any finite numbers."""
         single = np.ndim(columns) == 0 and not isinstance(columns, str)
-        return cls(name, (columns,) if single else columns)  # type: ignore[arg-type]
+        return cls(name, (columns,) if single else columns, coded=coded)  # type: ignore[arg-type]
 
     @property
     def is_binary(self) -> bool:
@@ -118,16 +128,40 @@ class Unit:
         at = tuple(float(v) for v in values)
         return self.states.index(at) if self.states is not None and at in self.states else None
 
-    def describe(self, values: Sequence[float]) -> str:
-        """Say what the values of its columns mean."""
+    def describe(self, values: Sequence[float], raw: Any = None) -> str:
+        """Say what the values of its columns mean.
+
+        Parameters
+        ----------
+        values : sequence of float
+        raw : object, default=None
+            The value that the columns were made of, which is told where no label says more;
+            "missing" if there was none. None: only the columns are known.
+
+        Returns
+        -------
+        str
+        """
         state = self.state_of(values)
         if state is not None and self.labels:
             return self.labels[state]
+        if isinstance(raw, str) and raw == MISSING:
+            return f"{self.name} is missing"
+        if raw is not None:
+            return f"{self.name} = {value_text(raw)}"
+        word = "coded as" if self.coded else "="
         if len(self.columns) == 1:
-            return f"{self.name} = {values[0]:g}"
+            return f"{self.name} {word} {value_text(values[0])}"
         if state is not None and sum(values) == 1:
             return f"{self.name} is in column {self.columns[list(values).index(1)]}"
-        return f"{self.name} = ({', '.join(f'{v:g}' for v in values)})"
+        return f"{self.name} {word} ({', '.join(map(value_text, values))})"
+
+
+def value_text(value: Any) -> str:
+    """Return a value as a person reads it: whole numbers in full, others to six digits."""
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    return f"{value + 0.0:.0f}" if value.is_integer() and abs(float(value)) < 1e15 else f"{value:g}"
 
 
 def _columns(columns: Any, name: str) -> tuple[int, ...]:

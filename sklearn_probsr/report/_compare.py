@@ -30,7 +30,7 @@ from sklearn_probsr.report._growth import grow
 from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._prefixes import prefixes, score
 
-__all__ = ["compare"]
+__all__ = ["compare", "compare_explained"]
 
 Others = Mapping[str, Sequence[Iterable[int | str]]]
 
@@ -87,7 +87,18 @@ def compare(
             "nothing. Pass data, or Background(X)."
         )
     explainer = SufficientReasonExplainer(model, masker, delta=delta, n_jobs=n_jobs)
-    explained = explainer(X)
+    return compare_explained(explainer, X, shap_values=shap_values, others=others)
+
+
+def compare_explained(
+    explainer: SufficientReasonExplainer,
+    X: Any,
+    *,
+    shap_values: Any = None,
+    others: Others | None = None,
+) -> Comparison:
+    """Compare the reasons of an explainer, however it was asked for its model and its classes."""
+    explained, delta, n_jobs = explainer(X), explainer.delta, explainer.n_jobs
     told = explained.reasons
     linear, law = explainer.linear_model, explainer.distribution
     question = Question(linear, law, "certified", {"delta": 1.0}, None)

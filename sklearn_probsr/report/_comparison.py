@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.report._growth import Growth
-from sklearn_probsr.results._archive import atomically, plain_label
+from sklearn_probsr.results._archive import atomically, plain_label, plain_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -321,7 +321,7 @@ def _cell(name: str, value: Any) -> str:
 def _json(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
-    return value.item() if isinstance(value, np.generic) else value
+    return plain_value(value)
 
 
 def _growth(held: dict[str, Any], width: int) -> Growth:

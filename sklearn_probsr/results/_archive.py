@@ -31,9 +31,17 @@ from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.results._reason import COLUMNS, SufficientReasons
 
-__all__ = ["atomically", "read_reasons", "reading", "write_reasons"]
+__all__ = [
+    "atomically",
+    "plain_value",
+    "plain_values",
+    "read_reasons",
+    "reading",
+    "values_of",
+    "write_reasons",
+]
 
-_FORMAT = "sklearn-probsr reasons 2"
+_FORMAT = "sklearn-probsr reasons 3"
 # What reading a file that is something else, or cut short, may end in.
 _BROKEN = (
     ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error,
@@ -72,6 +80,7 @@ def write_reasons(
             "method": reasons.method,
             "forced": reasons.forced,
             "exact": {str(i): str(value) for i, value in reasons.exact.items()},
+            "shown": None if reasons.shown is None else plain_values(reasons.shown),
         },
         "texts": texts,
     }
@@ -114,11 +123,17 @@ def _reasons(held: dict[str, NDArray[Any]], meta: dict[str, Any]) -> SufficientR
     )
     told = meta["reasons"]
     exact = {int(i): Fraction(value) for i, value in told.pop("exact").items()}
-    forced = tuple(told.pop("forced"))
+    forced, shown = tuple(told.pop("forced")), told.pop("shown")
     columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
     law = _law(held, meta["law"])
     return SufficientReasons(
-        model=model, distribution=law, exact=exact, forced=forced, **told, **columns
+        model=model,
+        distribution=law,
+        exact=exact,
+        forced=forced,
+        shown=None if shown is None else values_of(shown, model.n_units),
+        **told,
+        **columns,
     )
 
 
@@ -164,7 +179,27 @@ def _unit(unit: Unit) -> dict[str, Any]:
         "columns": unit.columns,
         "states": unit.states,
         "labels": unit.labels,
+        "coded": unit.coded,
     }
+
+
+def plain_values(values: NDArray[Any]) -> list[list[Any]]:
+    """Return what a person reads in each feature of some rows, in values that JSON has."""
+    return [[plain_value(value) for value in row] for row in values]
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value that JSON has; one that is neither text nor number as text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def values_of(lists: list[list[Any]], width: int) -> NDArray[Any]:
+    """Return what `plain_values` made lists of."""
+    found = np.empty((len(lists), width), dtype=object)
+    for i, row in enumerate(lists):
+        found[i] = row
+    return found
 
 
 def atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:

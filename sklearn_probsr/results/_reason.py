@@ -170,6 +170,9 @@ class SufficientReasons:
         The features that every reason had to have.
     exact : dict of int to Fraction
         The guarantees that are known as fractions, by row.
+    shown : ndarray of shape (n, units) or None
+        The features as the user gave them, "missing" where there was no value: what facts are told
+        in. None: ``rows`` is all that is known of them.
     """
 
     model: Model = field(repr=False)
@@ -187,6 +190,7 @@ class SufficientReasons:
     method: str
     forced: tuple[int, ...] = field(repr=False)
     exact: dict[int, Fraction] = field(repr=False)
+    shown: NDArray[Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in COLUMNS:
@@ -219,7 +223,8 @@ class SufficientReasons:
             return self._one(int(positions))
         chosen: dict[str, Any] = {name: getattr(self, name)[positions] for name in COLUMNS}
         exact = {j: self.exact[i] for j, i in enumerate(positions.tolist()) if i in self.exact}
-        return replace(self, **chosen, exact=exact)
+        shown = None if self.shown is None else self.shown[positions]
+        return replace(self, **chosen, exact=exact, shown=shown)
 
     @classmethod
     def concatenate(cls, parts: Sequence[SufficientReasons]) -> SufficientReasons:
@@ -233,7 +238,9 @@ class SufficientReasons:
             for start, part in zip(starts, parts, strict=False)
             for i, value in part.exact.items()
         }
-        return replace(parts[0], **joined, exact=exact)
+        told = [part.shown for part in parts if part.shown is not None]
+        shown = np.concatenate(told) if len(told) == len(parts) else None
+        return replace(parts[0], **joined, exact=exact, shown=shown)
 
     def _one(self, i: int) -> SufficientReason:
         lower, upper = float(self.lower[i]), float(self.upper[i])
@@ -254,13 +261,18 @@ class SufficientReasons:
             prediction=self.model.classes[winner],
             partial_instance=partial,
             feature_names=tuple(self.model.unit_names[j] for j in features),
-            facts=tuple(self.model.describe(j, self.rows[i]) for j in features),
+            facts=tuple(self._fact(i, j) for j in features),
             n_units=self.model.n_units,
             distribution=self.distribution,
             method=self.method,
             samples=int(self.samples[i]),
             matches=self._matches(i, features),
         )
+
+    def _fact(self, i: int, j: int) -> str:
+        """Say what a feature is in a row, in the user's own terms where they are known."""
+        raw = None if self.shown is None else self.shown[i, j]
+        return self.model.describe(j, self.rows[i], raw)
 
     def _matches(self, i: int, features: tuple[int, ...]) -> Matches | None:
         law = law_of(self.model, self.distribution)

@@ -20,10 +20,10 @@ from sklearn_probsr import (
     UnreachableError,
     guarantee,
     guarantee_curve,
+    law_of,
     sufficient_reason,
 )
-from sklearn_probsr._exact import decimal_fraction
-from sklearn_probsr._rivals import before
+from sklearn_probsr.model._exact import decimal_fraction
 
 WEIGHTS = st.sampled_from([1.0, -1.0, 2.0, -3.0, 0.1, 0.7, float(np.float32(0.9)), 3e-6, -1e-30])
 SMALL = st.sampled_from([0.0, 1.0, -1.0, 2.0, -3.0, 7.0, 0.3])
@@ -151,7 +151,7 @@ def test_every_sum_has_room(model: LinearModel | ArgmaxModel, data: st.DataObjec
     d = model.n_features
     rows = data.draw(st.lists(st.lists(SMALL, min_size=d, max_size=d), min_size=1, max_size=4))
     row = model.check_row(data.draw(far(d)))
-    seen = before(model, row, Background(rows))
+    seen = law_of(model, Background(rows)).view(row)
     for one in [seen] if isinstance(model, LinearModel) else seen.duels:
         entries = one.ledger.entries.astype(object)
         whole = [v[0] for v in one.ledger.faces(row)]

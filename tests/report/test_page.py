@@ -241,7 +241,7 @@ def test_values_are_what_a_person_reads(tmp_path: Path):
     found = compare(model, rows, rows, delta=0.8)
     for row, numbers in zip(data_of(written(found, tmp_path))["rows"], rows, strict=True):
         shown = dict(zip(row["units"][::3], row["units"][2::3], strict=True))
-        assert shown[0] == ("nurse", "smith", "job is missing")[int(numbers[:3].argmax())]
+        assert shown[0] == ("nurse", "smith", "missing")[int(numbers[:3].argmax())]
         assert shown[1] == float(f"{numbers[3]:.6g}")
         assert shown[2] == numbers[4]
     cells = [row["units"][2::3] for row in data_of(written(gaps(), tmp_path))["rows"]]

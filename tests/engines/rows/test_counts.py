@@ -17,7 +17,7 @@ from sklearn_probsr.engines.rows._counts import (
     open_rows,
     prune,
 )
-from sklearn_probsr.engines._programme import solve
+from sklearn_probsr.engines.rows._programme import solve
 
 
 def some_rows(seed: int, mixed: bool) -> Rows:
