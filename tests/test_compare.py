@@ -217,7 +217,11 @@ def test_tables_words_and_files():
     assert found.to_markdown(2).endswith("10 more rows.")
     assert "<table" in found._repr_html_()
     assert repr(found) == "Comparison(<12 rows, 5 features>)"
-    with pytest.raises(InvalidInputError, match=r"^This is not what Comparison\.to_json wrote\.$"):
+    message = (
+        "This is not what Comparison.to_json wrote: it must have the format 'sklearn-probsr "
+        "comparison 2', got []."
+    )
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         Comparison.from_json("[]")
     figure = found.plot()
     assert figure.axes[1].get_ylabel() == "probability that the class is kept"

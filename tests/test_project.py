@@ -59,6 +59,10 @@ CORE = (
 SHELLS: tuple[str, ...] = (
     "adapters",
     "_archive",
+    "_checked",
+    "_zips",
+    "_members",
+    "_unarchive",
     "_batches",
     "_masker",
     "_subject",
@@ -74,6 +78,7 @@ SHELLS: tuple[str, ...] = (
     "_comparison_plot",
     "_growth",
     "_page",
+    "_comparison_json",
     "_comparison",
     "_compare",
     "_demo",
