@@ -18,6 +18,7 @@ from sklearn_probsr._checked import check_max_bytes, refusing
 from sklearn_probsr._comparison_json import FORMAT, read_comparison
 from sklearn_probsr._enclosure import lower_text
 from sklearn_probsr._growth import Growth
+from sklearn_probsr._inert import markdown, visible
 from sklearn_probsr.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -207,6 +208,8 @@ class Comparison:
     def to_markdown(self, max_rows: int = 20) -> str:
         """Return the summary and the first rows as Markdown.
 
+        Names and labels are shown as they are: what is HTML or a link in them is escaped.
+
         Parameters
         ----------
         max_rows : int, default=20
@@ -215,7 +218,9 @@ class Comparison:
             "prediction", "reason", "reason_size", "guarantee_lower", "minimality",
             "abs_shap_size", "top_shap_guarantee_lower", "overlap", "hurting",
         ]  # fmt: skip
-        lines = [self.summary(), "", f"| row | {' | '.join(names)} |"]
+        # The summary has bars of its own, around SHAP, and stands in no cell.
+        words = [markdown(line).replace("&#124;", "|") for line in self.summary().split("\n")]
+        lines = [*words, "", f"| row | {' | '.join(names)} |"]
         lines.append("|" + " --- |" * (len(names) + 1))
         for i in range(min(len(self), max_rows)):
             cells = [_cell(name, self.table[name][i]) for name in names]
@@ -286,7 +291,7 @@ class Comparison:
 
         words = "".join(f"<p>{escape(line)}</p>" for line in self.summary().split("\n"))
         table: str = self.to_frame().to_html(max_rows=20, escape=True)
-        return f"<div>{words}{table}</div>"
+        return visible(f"<div>{words}{table}</div>")
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -308,11 +313,10 @@ def _least(value: Any) -> str:
 
 def _cell(name: str, value: Any) -> str:
     if name == "reason":
-        return ", ".join(str(v).replace("|", "\\|") for v in value)
+        return ", ".join(markdown(str(v)) for v in value)
     if name.endswith("lower"):
         return lower_text(float(value), 4)
-    text = f"{value:.3g}" if isinstance(value, float) else str(value)
-    return text.replace("|", "\\|")
+    return markdown(f"{value:.3g}" if isinstance(value, float) else str(value))
 
 
 def _json(value: Any) -> Any:

@@ -228,6 +228,24 @@ def test_tables_words_and_files():
     plt.close(figure)
 
 
+def test_markdown_shows_text_as_it_is():
+    """HTML, bars, links and line ends in names and labels stay text in one cell."""
+    names = ["<img src=x onerror=alert(1)>", "a|b\nc", "![x](http://example.org/x.png)"]
+    model = LinearModel([5.0, 4.0, 3.0], 11.5, feature_names=names, classes=("R&D", "<b>yes</b>"))
+    others = {"<i>LIME</i>": [[0]]}
+    found = compare(model, [[1, 1, 1]], delta=0.9, others=others).to_markdown()
+    head, line = found.split("\n\n| row ")
+    cells = line.split("\n")[2].split(" | ")
+    assert cells[:3] == [
+        "| 0",
+        "&lt;b&gt;yes&lt;/b&gt;",
+        "&lt;img src=x onerror=alert(1)&gt;, a&#124;b c, ![x]&#40;http://example.org/x.png)",
+    ]
+    assert "\n&lt;i&gt;LIME&lt;/i&gt;: 1 (median" in head
+    assert "\nBy |SHAP| one must show" in head
+    assert "<" not in found
+
+
 @pytest.mark.parametrize("law", [Uniform(), Product([0.2, 0.7, 0.5])])
 def test_distributions_without_rows(law: Any):
     """Coins have a mean, and that is all that SHAP needs of them."""

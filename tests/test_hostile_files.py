@@ -72,9 +72,7 @@ def originals() -> dict[str, tuple[ReasonExplanation, bytes]]:
         "units": SufficientReasonExplainer(with_units, PEOPLE, include=["smoker"])(PEOPLE),
         "product": SufficientReasonExplainer(binary, Product(["1/3", 0.5, 0.7]), delta=0.7)(rows),
         "several": SufficientReasonExplainer(several, Background(many), delta=0.7)(rows),
-        "matching": SufficientReasonExplainer(binary, Matching(many, min_rows=2), delta=0.7)(rows)[
-            0
-        ],
+        "matching": SufficientReasonExplainer(binary, matching, delta=0.7)(rows)[0],
     }
     return {name: (explanation, saved(explanation)) for name, explanation in found.items()}
 

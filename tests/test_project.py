@@ -78,6 +78,7 @@ SHELLS: tuple[str, ...] = (
     "_comparison_plot",
     "_growth",
     "_page",
+    "_inert",
     "_comparison_json",
     "_comparison",
     "_compare",
