@@ -122,7 +122,7 @@ def _compare(args: argparse.Namespace) -> None:
     with case.answering(), _working(case, len(case.features.rows[: args.rows])):
         found = case.compared(args.rows)
         if output is not None:  # a page searches for more, so this may last as well
-            write_output(output, args.force, lambda path: _write(found, path, args.title))
+            write_output(output, args.force, lambda path: _write(found, path, args))
     print(case.replacement)
     if accuracy := case.accuracy():
         print(accuracy)
@@ -132,16 +132,18 @@ def _compare(args: argparse.Namespace) -> None:
         print(f"{found.summary()}\nWritten to {output}.")
 
 
-def _write(found: Comparison, path: Path, title: str | None) -> None:
+def _write(found: Comparison, path: Path, args: argparse.Namespace) -> None:
     from sklearn_probsr.results._archive import atomically
+    from sklearn_probsr.results._inert import csv_frame
 
     ending = path.suffix.lower()
     if ending == ".html":
-        found.to_html(path, title=title)
+        found.to_html(path, title=args.title)
         return
     if ending == ".csv":
         table = found.to_frame()
         table["reason"] = ["; ".join(names) for names in table["reason"]]
+        table = table if args.raw else csv_frame(table)
         text = table.to_csv(index_label="row", lineterminator="\n")
     else:
         text = f"{found.to_json() if ending == '.json' else found.to_markdown(len(found))}\n"

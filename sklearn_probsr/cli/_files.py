@@ -12,11 +12,21 @@ from typing import Any
 
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["are_values", "check_input", "check_output", "load_table", "one_line", "write_output"]
+__all__ = [
+    "are_values",
+    "bearable",
+    "check_input",
+    "check_output",
+    "load_table",
+    "one_line",
+    "write_output",
+]
 
 # A longer line than this is no row of a table; to look for its end could take all memory.
 LONGEST_LINE = 10_000_000
 _CHUNK = 1 << 20
+# What a packed file may become: so many bytes, or so many times its size.
+_BEARABLE, _TIMES = 1 << 28, 50
 _PACKED = {
     b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd",
 }  # fmt: skip
@@ -37,6 +47,11 @@ def check_input(path: Path) -> None:
         raise InvalidInputError(f"There is no file {path}.")
     if not path.is_file():  # it is opened more than once, and a pipe is empty then
         raise InvalidInputError(f"{path} is no regular file. Save what it gives to one first.")
+
+
+def bearable(path: Path) -> int:
+    """Return how many bytes a file may take unpacked; more is made to fill the memory."""
+    return max(_BEARABLE, _TIMES * path.stat().st_size)
 
 
 # --- tables ----------------------------------------------------------------------------------
@@ -103,7 +118,11 @@ def _arrow(path: Path, kind: str, reader: str) -> Any:
     import pandas as pd
 
     try:
+        if kind == "Parquet":
+            _check_cells(path)
         return getattr(pd, reader)(path)
+    except InvalidInputError:
+        raise
     except (ImportError, OSError, MemoryError) as error:
         # pyarrow says OSError also of what it cannot read; those of the system have a number.
         if not isinstance(error, OSError) or error.errno is not None:
@@ -113,6 +132,20 @@ def _arrow(path: Path, kind: str, reader: str) -> Any:
         reason = error
     text = one_line(str(reason)).rstrip(".")
     raise InvalidInputError(f"{path} cannot be read as {kind}: {text}.") from reason
+
+
+def _check_cells(path: Path) -> None:
+    """Refuse a table of far more cells than its bytes should have; equal ones take none."""
+    try:
+        from pyarrow.parquet import read_metadata
+    except ImportError:  # another library reads it, or none, which pandas will say
+        return
+    about = read_metadata(path)
+    if 8 * about.num_rows * about.num_columns > bearable(path):
+        raise InvalidInputError(
+            f"{path} has {about.num_rows:,} rows and {about.num_columns:,} columns, too many for "
+            "its size. If you trust it, save it as CSV."
+        )
 
 
 def _csv(path: Path, sep: str | None) -> Any:

@@ -96,6 +96,11 @@ def parser() -> argparse.ArgumentParser:
         "without it a table is printed",
     )
     compare.add_argument("--title", metavar="TEXT", help="the title of the page")
+    compare.add_argument(
+        "--raw",
+        action="store_true",
+        help="in a .csv, write text as it is, also if a spreadsheet takes it for a formula",
+    )
     compare.add_argument("--force", action="store_true", help="overwrite FILE if it is there")
 
     explain = commands.add_parser(

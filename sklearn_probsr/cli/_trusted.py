@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sklearn_probsr.cli._files import check_input, one_line
+from sklearn_probsr.cli._files import bearable, check_input, one_line
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.results._checked import refusing
+from sklearn_probsr.results._zips import deep_size, listed
 
 __all__ = ["ALLOWED", "load_model"]
 
@@ -107,11 +109,7 @@ def _is_pickle(path: Path, start: bytes) -> bool:
 
 
 def _from_skops(path: Path, trust: Iterable[str]) -> Any:
-    with zipfile.ZipFile(path) as archive:
-        if "schema.json" not in archive.namelist():
-            raise InvalidInputError(
-                f"{path} is a zip archive, but not a model that skops.io.dump wrote."
-            )
+    _check_size(path)
     import skops.io
 
     allowed = {*ALLOWED, *trust}
@@ -129,6 +127,23 @@ def _from_skops(path: Path, trust: Iterable[str]) -> Any:
         return skops.io.load(path, trusted=sorted(allowed))
     except Exception as error:
         raise _unreadable(path, error) from error
+
+
+def _check_size(path: Path) -> None:
+    """Refuse an archive that is no model, or unpacks to far more than models do."""
+    most = bearable(path)
+    with path.open("rb") as file, refusing(f"{path} cannot be loaded as a model"):
+        model = "schema.json" in listed(file)
+        size = deep_size(file, most) if model else 0
+    if not model:
+        raise InvalidInputError(
+            f"{path} is a zip archive, but not a model that skops.io.dump wrote."
+        )
+    if size > most:
+        raise InvalidInputError(
+            f"{path} takes more than {most:,} bytes unpacked, too much for its size. If you trust "
+            "it, save it again without compression, as skops.io.dump does unless told otherwise."
+        )
 
 
 def _from_pickle(path: Path, trusted: bool) -> Any:

@@ -118,9 +118,19 @@ def _weights(weights: ArrayLike | None, n: int) -> NDArray[np.int64]:
             raise InvalidInputError(
                 f"weights must hold one number per background row, {n}, got shape {given.shape}."
             )
-        whole = np.array(_whole(_fractions(given)), dtype=np.int64)
+        whole = np.array(
+            _proportion(given) if given.dtype == np.int64 else _whole(_fractions(given)),
+            dtype=np.int64,
+        )
     whole.flags.writeable = False
     return whole
+
+
+def _proportion(given: NDArray[np.int64]) -> Any:
+    """Return whole numbers divided by what divides them all; many, as files have them, at once."""
+    if given.min() < 0 or not given.any() or float(given.max()) * len(given) >= 2.0**62:
+        return _whole(_fractions(given))
+    return given // np.gcd.reduce(given)
 
 
 def _fractions(given: NDArray[Any]) -> list[Fraction]:

@@ -12,14 +12,10 @@ import numpy as np
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._sliced import SlicedExplanation
 from sklearn_probsr.explain._tables import gains, table
-from sklearn_probsr.results._archive import (
-    plain_values,
-    read_reasons,
-    reading,
-    values_of,
-    write_reasons,
-)
+from sklearn_probsr.results._archive import plain_values, write_reasons
+from sklearn_probsr.results._checked import check_max_bytes, refusing
 from sklearn_probsr.results._reason import SufficientReason
+from sklearn_probsr.results._unarchive import read_reasons
 
 __all__ = ["ReasonExplanation"]
 
@@ -224,28 +220,45 @@ class ReasonExplanation(SlicedExplanation):
         write_reasons(Path(path), batch.reasons, arrays, texts)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ReasonExplanation:
+    def load(
+        cls, path: str | os.PathLike[str], *, max_bytes: int | None = None
+    ) -> ReasonExplanation:
         """Read an explanation that was saved.
+
+        The file is not trusted: it can run no code, every value in it is checked, and nothing is
+        unpacked before the sizes that it declares are known to be bearable.
 
         Parameters
         ----------
         path : path-like
+        max_bytes : int or None, default=None
+            The most bytes that its arrays and texts may take, unpacked. None: 64 MiB, or 50 times
+            the size of the file if that is more.
 
         Returns
         -------
         ReasonExplanation
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not what `save` writes; the message names the member that is wrong.
         """
-        with reading(Path(path)):
-            reasons, arrays, texts = read_reasons(Path(path))
-            names, display = texts["feature_names"], texts["display_data"]
-            display = reasons.shown if display is None else values_of(display, len(names))
+        check_max_bytes(max_bytes)
+        with (
+            Path(path).open("rb") as file,
+            refusing(f"{path} is not a file that ReasonExplanation.save wrote with this version"),
+        ):
+            size = file.seek(0, os.SEEK_END)
+            reasons, arrays, texts = read_reasons(file, size, max_bytes)
+            display = texts["display_data"]
             loaded = cls(
                 reasons,
                 arrays["values"],
                 arrays["base_values"],
                 arrays["data"],
-                display,
-                names,
+                reasons.shown if display is None else display,
+                texts["feature_names"],
                 texts["output_names"],
                 texts["in_probability"],
             )

@@ -199,7 +199,7 @@ def _on_a_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
         # Multiples of the least float are exact as they are.
         shift = min(51 - math.frexp(top)[1], 1074)
         if top:
-            found[:, j] = [math.ldexp(round(math.ldexp(v, shift)), -shift) for v in values[:, j]]
+            found[:, j] = np.ldexp(np.rint(np.ldexp(values[:, j], shift)), -shift)
     return found + 0.0
 
 

@@ -18,6 +18,8 @@ __all__ = ["MISSING", "Unit", "check_states", "check_units", "value_text"]
 # What a person reads where a raw value is missing.
 MISSING = "missing"
 _BINARY = ((0.0,), (1.0,))
+# Rows are compared with so many states one by one.
+_FEW = 16
 
 
 @dataclass(frozen=True)
@@ -255,14 +257,26 @@ def check_states(
         if unit.states is None:
             continue
         part = rows[:, unit.columns]
-        states = np.array(unit.states)
-        bad = np.ones(len(part), dtype=np.bool_)
-        for state in states:
-            bad &= (part != state).any(axis=1)
+        bad = ~_are_states(part, np.array(unit.states))
         if bad.any():
             i = int(np.flatnonzero(bad)[0])
             _refuse(unit, part[i], f" in row {i}" if name != "x" else "", name)
     return rows
+
+
+def _are_states(part: NDArray[np.float64], states: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which rows are one of the states."""
+    if len(states) <= _FEW:
+        found = np.zeros(len(part), dtype=np.bool_)
+        for state in states:
+            found |= (part == state).all(axis=1)
+        return found
+    if part.shape[1] == 1:
+        return np.isin(part[:, 0], states[:, 0])
+    # Of many states, sorting tells; a row of numbers is one key, and minus zero is zero.
+    key = np.dtype((np.void, 8 * part.shape[1]))
+    rows, known = (np.ascontiguousarray(array + 0.0).view(key)[:, 0] for array in (part, states))
+    return np.isin(rows, known)
 
 
 def _refuse(unit: Unit, values: NDArray[np.float64], where: str, name: str) -> None:

@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.report._comparison_json import FORMAT, read_comparison
 from sklearn_probsr.report._growth import Growth
 from sklearn_probsr.results._archive import atomically, plain_label, plain_value
+from sklearn_probsr.results._checked import check_max_bytes, refusing
+from sklearn_probsr.results._inert import markdown, visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Comparison"]
 
-_FORMAT = "sklearn-probsr comparison 2"
 # People take in about so many facts at once.
 _FEW = 7
 
@@ -206,6 +208,8 @@ class Comparison:
     def to_markdown(self, max_rows: int = 20) -> str:
         """Return the summary and the first rows as Markdown.
 
+        Names and labels are shown as they are: what is HTML or a link in them is escaped.
+
         Parameters
         ----------
         max_rows : int, default=20
@@ -214,7 +218,9 @@ class Comparison:
             "prediction", "reason", "reason_size", "guarantee_lower", "minimality",
             "abs_shap_size", "top_shap_guarantee_lower", "overlap", "hurting",
         ]  # fmt: skip
-        lines = [self.summary(), "", f"| row | {' | '.join(names)} |"]
+        # The summary has bars of its own, around SHAP, and stands in no cell.
+        words = [markdown(line).replace("&#124;", "|") for line in self.summary().split("\n")]
+        lines = [*words, "", f"| row | {' | '.join(names)} |"]
         lines.append("|" + " --- |" * (len(names) + 1))
         for i in range(min(len(self), max_rows)):
             cells = [_cell(name, self.table[name][i]) for name in names]
@@ -228,7 +234,7 @@ class Comparison:
         columns = {name: [_json(v) for v in column] for name, column in self.table.items()}
         return json.dumps(
             {
-                "format": _FORMAT,
+                "format": FORMAT,
                 "table": columns,
                 "shap_values": self.shap_values.tolist(),
                 "values": [[_json(v) for v in row] for row in self.values],
@@ -248,36 +254,32 @@ class Comparison:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> Comparison:
+    def from_json(cls, text: str, *, max_bytes: int | None = None) -> Comparison:
         """Read what `to_json` wrote.
+
+        The text is not trusted: every value in it is checked, and nothing is read before it is
+        known about how much its values take.
 
         Parameters
         ----------
         text : str
+        max_bytes : int or None, default=None
+            The most bytes that its values may take, as Python holds them. None: 64 MiB, or 50
+            times the length of the text if that is more.
 
         Returns
         -------
         Comparison
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not what `to_json` writes; the message names the member that is wrong.
         """
-        try:
-            held = json.loads(text)
-            if held.pop("format") != _FORMAT:
-                raise ValueError
-        except (ValueError, KeyError, AttributeError, TypeError):
-            raise InvalidInputError("This is not what Comparison.to_json wrote.") from None
-        width = len(held["feature_names"])
-        table = {name: _column(name, column) for name, column in held.pop("table").items()}
-        grown = _growth(held.pop("growth"), width)
-        found = cls(
-            table=table,
-            values=np.array(held.pop("values"), dtype=object).reshape(-1, width),
-            shap_values=np.array(held.pop("shap_values"), dtype=np.float64).reshape(-1, width),
-            mask=np.array(held.pop("mask"), dtype=np.bool_).reshape(-1, width),
-            feature_names=tuple(held.pop("feature_names")),
-            classes=tuple(held.pop("classes")),
-            others=tuple(held.pop("others")),
-            **held,
-        )
+        check_max_bytes(max_bytes)
+        with refusing("This is not what Comparison.to_json wrote"):
+            fields, grown = read_comparison(text, max_bytes)
+        found = cls(**fields)
         found.__dict__["growth"] = grown
         return found
 
@@ -289,7 +291,7 @@ class Comparison:
 
         words = "".join(f"<p>{escape(line)}</p>" for line in self.summary().split("\n"))
         table: str = self.to_frame().to_html(max_rows=20, escape=True)
-        return f"<div>{words}{table}</div>"
+        return visible(f"<div>{words}{table}</div>")
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -311,36 +313,13 @@ def _least(value: Any) -> str:
 
 def _cell(name: str, value: Any) -> str:
     if name == "reason":
-        return ", ".join(str(v).replace("|", "\\|") for v in value)
+        return ", ".join(markdown(str(v)) for v in value)
     if name.endswith("lower"):
         return lower_text(float(value), 4)
-    text = f"{value:.3g}" if isinstance(value, float) else str(value)
-    return text.replace("|", "\\|")
+    return markdown(f"{value:.3g}" if isinstance(value, float) else str(value))
 
 
 def _json(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return plain_value(value)
-
-
-def _growth(held: dict[str, Any], width: int) -> Growth:
-    levels = tuple(held["levels"])
-    bits = np.array(held["mask"], dtype=np.uint8).reshape(len(levels), -1, -(-width // 8))
-    mask = np.unpackbits(bits, axis=2, count=width).astype(np.bool_)
-    return Growth(
-        levels,
-        mask,
-        np.array(held["lower"], dtype=np.float64).reshape(mask.shape[:2]),
-        np.array(held["minimality"], dtype=np.str_).reshape(mask.shape[:2]),
-    )
-
-
-def _column(name: str, values: list[Any]) -> NDArray[Any]:
-    if name in {"reason", "minimality"}:
-        column = np.empty(len(values), dtype=object)
-        column[:] = [tuple(v) for v in values] if name == "reason" else values
-        return column
-    if not values:
-        return np.zeros(0)
-    return np.array(values)

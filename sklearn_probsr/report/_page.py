@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import math
 import zlib
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.results._inert import visible
 from sklearn_probsr.results._reason import CLAIMS
 
 if TYPE_CHECKING:
@@ -113,17 +115,25 @@ def page(comparison: Comparison, title: str | None) -> str:
     columns = _table(comparison)
     n = len(comparison)
     return template.render(
-        title=_TITLE if title is None else title,
+        title=_TITLE if title is None else visible(title),
         version=__version__,
         count=f"{n:,} row{'s' if n != 1 else ''}, guarantees of {_percent(comparison.delta)}",
-        distribution=comparison.distribution,
-        words=comparison.summary().split("\n")[1:],
+        distribution=visible(comparison.distribution),
+        words=visible(comparison.summary()).split("\n")[1:],
         tiles=_tiles(comparison) if n else [],
         glossary=[{"label": c["term"], "help": c["help"]} for c in columns],
         data=_packed(_data(comparison, columns)) if n else None,
         style=Markup(texts["page.css"]),
         script=Markup(texts["page.js"]),
+        style_hash=_hash(texts["page.css"]),
+        script_hash=_hash(texts["page.js"]),
     )
+
+
+def _hash(text: str) -> str:
+    """Return by what a policy knows an element with this text, and lets no other pass."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def _percent(level: float) -> str:
@@ -152,8 +162,9 @@ def _tiles(comparison: Comparison) -> list[dict[str, str]]:
 def _table(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the columns of the table: where the page finds them, and what they mean."""
     table = comparison.table
+    over = visible(comparison.distribution)
     words = {
-        "distribution": comparison.distribution,
+        "distribution": over,
         "delta": _percent(comparison.delta),
         "features": str(len(comparison.feature_names)),
     }
@@ -185,8 +196,7 @@ def _table(comparison: Comparison) -> list[dict[str, Any]]:
         if f"{word}_guarantee_lower" in table
     ]
     found += [column("sure", "number"), column("margin", "number")]
-    over = comparison.distribution
-    for k, name in enumerate(comparison.others):
+    for k, name in enumerate(map(visible, comparison.others)):
         more = (
             ("size", "number", "Features", f"How many features {name} names."),
             ("lower", "guarantee", "Guarantee", f"What they guarantee, over {over}."),
@@ -202,7 +212,7 @@ def _table(comparison: Comparison) -> list[dict[str, Any]]:
 def _data(comparison: Comparison, columns: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what the script of the page reads."""
     table, growth = comparison.table, comparison.growth
-    classes = [str(label) for label in comparison.classes]
+    classes = [visible(str(label)) for label in comparison.classes]
     held = {
         "abs": table["abs_shap_size"].tolist(),
         "signed": table["signed_shap_size"].tolist(),
@@ -221,9 +231,9 @@ def _data(comparison: Comparison, columns: list[dict[str, Any]]) -> dict[str, An
         held[f"other-{k}-lower"] = _parts(table[f"{name}_guarantee_lower"])
     words = sorted(set(growth.minimality.ravel().tolist()))
     return {
-        "features": comparison.feature_names,
+        "features": [visible(name) for name in comparison.feature_names],
         "classes": classes,
-        "distribution": comparison.distribution,
+        "distribution": visible(comparison.distribution),
         "delta": comparison.delta,
         "deltaText": _percent(comparison.delta),
         "levels": growth.levels,
@@ -323,4 +333,4 @@ def _plain(value: Any) -> Any:
         value = value.item()
     if isinstance(value, int | float) and math.isfinite(value):
         return _rounded(float(value), 6)
-    return str(value)
+    return visible(str(value))

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from fractions import Fraction
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,35 +13,26 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import (
     Background,
-    Distribution,
     Marginals,
     Matching,
     Product,
-    Uniform,
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._sources import checked_rows
-from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.results._reason import COLUMNS, SufficientReasons
 
 __all__ = [
+    "FORMAT",
     "atomically",
+    "plain_label",
     "plain_value",
     "plain_values",
-    "read_reasons",
-    "reading",
-    "values_of",
     "write_reasons",
 ]
 
-_FORMAT = "sklearn-probsr reasons 3"
-# What reading a file that is something else, or cut short, may end in.
-_BROKEN = (
-    ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+FORMAT = "sklearn-probsr reasons 3"
 
 
 def write_reasons(
@@ -60,7 +47,7 @@ def write_reasons(
     if isinstance(law, Matching):
         held |= {"law/confirming": law.confirming}
     meta = {
-        "format": _FORMAT,
+        "format": FORMAT,
         "model": {
             **_decision(model),
             "feature_names": model.feature_names,
@@ -86,76 +73,6 @@ def write_reasons(
     }
     held["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **held))
-
-
-def read_reasons(path: Path) -> tuple[SufficientReasons, dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read what `write_reasons` wrote."""
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        held = {name: archive[name] for name in archive.files}
-    meta = json.loads(held["meta"].tobytes())
-    if meta["format"] != _FORMAT:
-        raise KeyError(meta["format"])
-    return _reasons(held, meta), _under("more/", held), dict(meta["texts"])
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Say of a file that turns out to be something else, or cut short, that it is."""
-    try:
-        yield
-    except _BROKEN as error:
-        raise InvalidInputError(
-            f"{path} is not a file that ReasonExplanation.save wrote with this version."
-        ) from error
-
-
-def _under(prefix: str, held: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {name[len(prefix) :]: held[name] for name in held if name.startswith(prefix)}
-
-
-def _reasons(held: dict[str, NDArray[Any]], meta: dict[str, Any]) -> SufficientReasons:
-    units = meta["model"].pop("units")
-    kind = ArgmaxModel if "intercepts" in meta["model"] else LinearModel
-    model = kind(
-        held["model/weights"],
-        units=None if units is None else [Unit(**unit) for unit in units],
-        **meta["model"],
-    )
-    told = meta["reasons"]
-    exact = {int(i): Fraction(value) for i, value in told.pop("exact").items()}
-    forced, shown = tuple(told.pop("forced")), told.pop("shown")
-    columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
-    law = _law(held, meta["law"])
-    return SufficientReasons(
-        model=model,
-        distribution=law,
-        exact=exact,
-        forced=forced,
-        shown=None if shown is None else values_of(shown, model.n_units),
-        **told,
-        **columns,
-    )
-
-
-def _law(held: dict[str, NDArray[Any]], law: dict[str, Any]) -> Distribution:
-    if law["kind"] == "Uniform":
-        return Uniform()
-    if law["kind"] == "Product":
-        return Product(tuple(Fraction(p) for p in law["p"]))
-    if law["kind"] == "Background":
-        return Background(held["law/rows"], held["law/weights"])
-    if law["kind"] == "Marginals":
-        return Marginals(held["law/rows"], held["law/weights"])
-    if law["kind"] == "Matching":
-        min_rows, confidence, cautious = law["matching"]
-        return Matching(
-            held["law/rows"],
-            min_rows=min_rows,
-            confirm=held["law/confirming"],
-            cautious=cautious,
-            confidence=Fraction(confidence),
-        )
-    raise KeyError(law["kind"])
 
 
 def plain_label(label: Any) -> Any:
@@ -192,14 +109,6 @@ def plain_value(value: Any) -> Any:
     """Return a value that JSON has; one that is neither text nor number as text."""
     value = value.item() if isinstance(value, np.generic) else value
     return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def values_of(lists: list[list[Any]], width: int) -> NDArray[Any]:
-    """Return what `plain_values` made lists of."""
-    found = np.empty((len(lists), width), dtype=object)
-    for i, row in enumerate(lists):
-        found[i] = row
-    return found
 
 
 def atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:

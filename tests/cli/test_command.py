@@ -182,6 +182,32 @@ def test_compare_prints(run):
     assert "\n| 1 | yes | job, debt | 2 | 1 | minimum |" in done.out
 
 
+def test_formulas_in_a_table_are_inert(run):
+    """Text that a spreadsheet would run gets an apostrophe, numbers do not; --raw leaves it."""
+    data = pd.read_csv("data.csv")
+    names = ["=cmd|' /C calc'!A0", "@home", "-debt", "+late"]
+    labels = np.where(data["said"] == "yes", "\t=1", "-1")
+    model = LogisticRegression().fit(data[NAMES].set_axis(names, axis=1), labels)
+    model.coef_, model.intercept_ = np.array([[-3.0, -2.0, 2.0, 1.0]]), np.array([1.0])
+    if model.classes_[1] != "-1":
+        model.coef_, model.intercept_ = -model.coef_, -model.intercept_
+    skops.io.dump(model, "formulas.skops")
+    data[NAMES].set_axis(names, axis=1).to_csv("formulas.csv", index=False)
+    tables = {}
+    for name, more in (("safe.csv", []), ("raw.csv", ["--raw"])):
+        done = run("compare", "formulas.skops", "formulas.csv", "-o", name, *more)
+        assert (done.code, done.err) == (0, "")
+        tables[name] = pd.read_csv(name, dtype=str)
+    safe, raw = tables["safe.csv"], tables["raw.csv"]
+    assert {*safe["prediction"]} == {"'\t=1", "-1"}
+    assert {*raw["prediction"]} == {"\t=1", "-1"}
+    assert (safe["reason"] == "'" + raw["reason"]).all()
+    assert {reason[0] for reason in raw["reason"]} <= set("=@-+")
+    rest = [name for name in safe if name not in {"prediction", "reason"}]
+    assert raw[rest].equals(safe[rest])
+    assert any(margin.startswith("-") for margin in safe["margin"])
+
+
 @pytest.mark.smoke
 def test_compare_writes(run, here):
     """The ending of the file says what is written; a summary is printed."""

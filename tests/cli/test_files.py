@@ -1,6 +1,7 @@
 """Files that the command line reads and writes: models, tables, and the columns of both."""
 
 import gzip
+import io
 import json
 import os
 import pickle
@@ -26,7 +27,14 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from sklearn_probsr import InvalidInputError
 from sklearn_probsr.cli._features import features_of, take_columns
-from sklearn_probsr.cli._files import check_input, check_output, load_table, one_line, write_output
+from sklearn_probsr.cli._files import (
+    bearable,
+    check_input,
+    check_output,
+    load_table,
+    one_line,
+    write_output,
+)
 from sklearn_probsr.cli._trusted import ALLOWED, load_model
 from tests.adapters.cases import VERTICES, fitted, others, plain, quietly, targets
 from tests.explained import mixed, people
@@ -211,6 +219,72 @@ def test_models_that_cannot_be_loaded():
         "Save one with skops.io.dump(model, 'model.skops')."
     )
     assert refused(load_model, Path("nothing.skops")) == "There is no file nothing.skops."
+
+
+def packed_up(name: str, **members: bytes) -> Path:
+    """Write a model as skops does, deflated, with some more members; ``__`` stands for a dot."""
+    skops.io.dump(LogisticRegression().fit(NUMBERS, SIGN), name, compression=zipfile.ZIP_DEFLATED)
+    with zipfile.ZipFile(name, "a", zipfile.ZIP_DEFLATED) as archive:
+        for key, content in members.items():
+            archive.writestr(key.replace("__", "."), content)
+    return Path(name)
+
+
+def in_a_zip(content: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", content)
+    return file.getvalue()
+
+
+def test_models_that_would_fill_the_memory(monkeypatch):
+    """Sizes are added up before anything is loaded, of archives in it too, and lies are found."""
+    assert bearable(written("small", "1")) == 268_435_456
+    assert bearable(written("large", bytes(6_000_000))) == 300_000_000
+    monkeypatch.setattr("sklearn_probsr.cli._files._BEARABLE", 5_000_000)
+    too_much = (
+        " takes more than 5,000,000 bytes unpacked, too much for its size. If you trust it, save "
+        "it again without compression, as skops.io.dump does unless told otherwise."
+    )
+    assert isinstance(load_model(packed_up("fine.skops", a__npy=bytes(10**6))), LogisticRegression)
+    zeros = bytes(3_000_000)
+    large = packed_up("large.skops", a__npy=zeros, b__npy=zeros)
+    inner = packed_up("inner.skops", a__npz=in_a_zip(zeros), b__npz=in_a_zip(zeros))
+    for path in (large, inner):
+        assert path.stat().st_size < 20_000
+        assert refused(load_model, path) == f"{path}{too_much}"
+    with zipfile.ZipFile("fine.skops") as archive:
+        schema = archive.read("schema.json")
+    with zipfile.ZipFile("json.skops", "w", zipfile.ZIP_DEFLATED) as archive:
+        many = b',"x":[' + b"[]," * 60_000 + b"0]}"
+        archive.writestr("schema.json", schema.rstrip()[:-1] + many)
+    assert refused(load_model, Path("json.skops")) == f"json.skops{too_much}"
+    # An archive that declares less than it has.
+    content = Path("large.skops").read_bytes()
+    size = (3_000_000).to_bytes(4, "little")
+    written("lies.skops", content.replace(size, (1_000).to_bytes(4, "little")))
+    assert refused(load_model, Path("lies.skops")) == (
+        "lies.skops cannot be loaded as a model: 'a.npy' does not have the 1000 bytes it says."
+    )
+    with zipfile.ZipFile("other.skops", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("schema.json", schema)
+    assert refused(load_model, Path("other.skops")) == (
+        "other.skops cannot be loaded as a model: 'schema.json' is packed by method 14, neither "
+        "stored nor deflated."
+    )
+
+
+def test_tables_that_would_fill_the_memory():
+    """A Parquet file of a few bytes may have any number of equal rows."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    column = pytest.importorskip("pyarrow").array(np.zeros(10_000_000, dtype=np.int8))
+    table = pytest.importorskip("pyarrow").table(dict.fromkeys("abcde", column))
+    parquet.write_table(table, "zeros.parquet", compression="zstd")
+    assert Path("zeros.parquet").stat().st_size < 200_000
+    assert refused(load_table, Path("zeros.parquet")) == (
+        "zeros.parquet has 10,000,000 rows and 5 columns, too many for its size. If you trust it, "
+        "save it as CSV."
+    )
 
 
 @pytest.mark.parametrize(

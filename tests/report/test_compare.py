@@ -217,11 +217,33 @@ def test_tables_words_and_files():
     assert found.to_markdown(2).endswith("10 more rows.")
     assert "<table" in found._repr_html_()
     assert repr(found) == "Comparison(<12 rows, 5 features>)"
-    with pytest.raises(InvalidInputError, match=r"^This is not what Comparison\.to_json wrote\.$"):
+    message = (
+        "This is not what Comparison.to_json wrote: it must have the format 'sklearn-probsr "
+        "comparison 2', got []."
+    )
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         Comparison.from_json("[]")
     figure = found.plot()
     assert figure.axes[1].get_ylabel() == "probability that the class is kept"
     plt.close(figure)
+
+
+def test_markdown_shows_text_as_it_is():
+    """HTML, bars, links and line ends in names and labels stay text in one cell."""
+    names = ["<img src=x onerror=alert(1)>", "a|b\nc", "![x](http://example.org/x.png)"]
+    model = LinearModel([5.0, 4.0, 3.0], 11.5, feature_names=names, classes=("R&D", "<b>yes</b>"))
+    others = {"<i>LIME</i>": [[0]]}
+    found = compare(model, [[1, 1, 1]], delta=0.9, others=others).to_markdown()
+    head, line = found.split("\n\n| row ")
+    cells = line.split("\n")[2].split(" | ")
+    assert cells[:3] == [
+        "| 0",
+        "&lt;b&gt;yes&lt;/b&gt;",
+        "&lt;img src=x onerror=alert(1)&gt;, a&#124;b c, ![x]&#40;http://example.org/x.png)",
+    ]
+    assert "\n&lt;i&gt;LIME&lt;/i&gt;: 1 (median" in head
+    assert "\nBy |SHAP| one must show" in head
+    assert "<" not in found
 
 
 @pytest.mark.parametrize("law", [Uniform(), Product([0.2, 0.7, 0.5])])

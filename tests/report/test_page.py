@@ -1,6 +1,7 @@
 """The page as text: what it holds, what it must not, and how it is written."""
 
 import base64
+import hashlib
 import json
 import math
 import re
@@ -313,13 +314,46 @@ def test_text_stays_text(tmp_path: Path):
         parsed = Parsed(page := written(found, tmp_path, title))
         assert [tag for tag, _ in parsed.tags].count("script") == 2
         assert "img" not in dict(parsed.tags)
-        assert "49" not in page.split("<style>")[0]
+        assert "49" not in re.sub("sha256-[^']*", "", page.split("<style>")[0])
         assert parsed.texts["title"] == [title]
         assert parsed.texts["h1"] == [title]
         assert parsed.texts["strong"] == ["".join(HOSTILE)]
         assert data_of(page)["features"] == list(HOSTILE)
         assert data_of(page)["classes"] == list(HOSTILE[1:3])
         assert page.count("</script") == 2
+
+
+TURNED = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def test_directions_are_shown(tmp_path: Path):
+    """Characters that turn the direction of text are shown by their numbers, wherever text is."""
+    rows = [[1, 1, 0, 0, 0], [0, 0, 0, 1, 1]]
+    names = [f"a{character}" for character in TURNED[:5]]
+    classes = [f"no{TURNED[5:]}", "yes\u202e"]
+    model = scorecard(feature_names=names, classes=classes)
+    found = compare(model, rows, others={"L\u202eIME": [[0], []]})
+    object.__setattr__(found, "distribution", "rows\u2067")
+    object.__setattr__(found, "values", np.full((2, 5), "x\u202ey", dtype=object))
+    page = written(found, tmp_path, "A\u202eB")
+    shown = "".join(f"⟨U+{ord(character):04X}⟩" for character in TURNED[5:])
+    for text in (page, found._repr_html_(), found.to_markdown(), json.dumps(data_of(page))):
+        assert not re.search(f"[{TURNED}]|\\\\u20[026]", text.replace("\\u27e8", ""))
+    assert "<title>A⟨U+202E⟩B</title>" in page
+    assert "L⟨U+202E⟩IME: Features" in page
+    assert "<strong>rows⟨U+2067⟩</strong>" in page
+    data = data_of(page)
+    assert data["features"][0] == "a⟨U+061C⟩"
+    assert data["classes"] == [f"no{shown}", "yes⟨U+202E⟩"]
+    assert data["rows"][0]["units"][2] == "x⟨U+202E⟩y"
+    assert "a⟨U+061C⟩" in found.to_markdown()
+    assert "a⟨U+061C⟩" in found._repr_html_()
+
+
+def digest(page: str, tag: str) -> str:
+    """Return by what a policy knows the only element of a kind that has no attributes."""
+    (text,) = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def test_nothing_is_loaded(tmp_path: Path):
@@ -331,7 +365,9 @@ def test_nothing_is_loaded(tmp_path: Path):
     assert not [name for _, at in parsed.tags for name in at if name.startswith("on")]
     policy = [at["content"] for _, at in parsed.tags if at.get("http-equiv")]
     assert policy == [
-        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+        f"default-src 'none'; style-src '{digest(page, 'style')}'; "
+        f"script-src '{digest(page, 'script')}'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
     ]
     without = page.replace('http-equiv="Content-Security-Policy"', "")
     assert not re.search(r"https?:|url\(|@import|\bfetch\(|innerHTML|\beval\(", without)

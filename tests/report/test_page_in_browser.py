@@ -283,6 +283,26 @@ def test_nothing_leaves_the_page(page: Page):
     assert "Content Security Policy" in page.driver.get_log("browser")[0]["message"]
 
 
+def test_no_other_script_or_style_runs(page: Page):
+    """The policy knows the page's own by their hashes; what gets into the page is stopped."""
+    assert page.run(
+        "const script = document.createElement('script');"
+        "script.textContent = 'window.pwned = 1';"
+        "document.body.append(script);"
+        "const button = document.createElement('button');"
+        "button.setAttribute('onclick', 'window.pwned = 2');"
+        "document.body.append(button); button.click(); button.remove();"
+        "const style = document.createElement('style');"
+        "style.textContent = 'h1 { display: none }';"
+        "document.head.append(style);"
+        "const shown = getComputedStyle(document.querySelector('h1')).display;"
+        "return [window.pwned === undefined, shown]"
+    ) == [True, "block"]
+    log = page.driver.get_log("browser")
+    assert len(log) == 3
+    assert all("Content Security Policy" in entry["message"] for entry in log)
+
+
 # --- other ways of reading -------------------------------------------------------------------
 
 

@@ -1,0 +1,319 @@
+"""Reading archives: whatever is in the file, reasons that can be, or what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.distributions._completions import (
+    Background,
+    Distribution,
+    Marginals,
+    Matching,
+    Product,
+    Uniform,
+)
+from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.model._argmax import ArgmaxModel
+from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._units import Unit
+from sklearn_probsr.results._archive import FORMAT
+from sklearn_probsr.results._checked import (
+    UnsoundError,
+    allowance,
+    cells,
+    flag,
+    flat,
+    fraction,
+    json_size,
+    label,
+    members,
+    number,
+    one_of,
+    parsed,
+    shown,
+    text,
+    texts,
+    whole,
+)
+from sklearn_probsr.results._members import Declared, declared, load
+from sklearn_probsr.results._reason import CLAIMS, COLUMNS, SufficientReasons
+
+__all__ = ["read_reasons"]
+
+# The members of every archive, those that some have, and what each holds.
+_EVERY = {
+    "meta": "u", "model/weights": "f", "more/values": "f", "more/base_values": "f",
+    "more/data": "f", "reasons/rows": "bf", "reasons/mask": "b", "reasons/lower": "f",
+    "reasons/upper": "f", "reasons/minimality": "U", "reasons/epsilon": "f",
+    "reasons/size_lower": "i", "reasons/samples": "i",
+}  # fmt: skip
+_SOME = {"law/rows": "bf", "law/weights": "i", "law/confirming": "b"}
+# Which of those a distribution has.
+_OF_LAW = {
+    "Uniform": (),
+    "Product": (),
+    "Background": ("law/rows", "law/weights"),
+    "Marginals": ("law/rows", "law/weights"),
+    "Matching": ("law/rows", "law/weights", "law/confirming"),
+}
+_METHODS = ("certified", "monte-carlo", "paper")
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def read_reasons(
+    file: IO[bytes], size: int, max_bytes: int | None
+) -> tuple[SufficientReasons, Arrays, dict[str, Any]]:
+    """Return the reasons in an archive, arrays and texts that belong to them.
+
+    Parameters
+    ----------
+    file : binary file
+    size : int
+        How many bytes it has.
+    max_bytes : int or None
+        How many its arrays and texts may take.
+
+    Raises
+    ------
+    UnsoundError
+        If a member is not what `write_reasons` writes; it is named.
+    """
+    said = declared(file, _EVERY | _SOME)
+    for name in _EVERY:
+        if name not in said:
+            raise UnsoundError(f"{name} is missing")
+    most = allowance(size, max_bytes)
+    total = sum(array.nbytes for array in said.values())
+    _check_total(total, most)
+    if len(said["meta"].shape) != 1:
+        raise UnsoundError(f"meta must be a vector, got shape {said['meta'].shape}")
+    source = load(file, said.pop("meta")).tobytes()
+    _check_total(total + json_size(source), most)
+    meta = parsed(source, "meta")
+    # A file of another version is told as such, whatever else it has.
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        got = meta.get("format") if isinstance(meta, dict) else meta
+        raise UnsoundError(f"meta must have the format {FORMAT!r}, got {shown(got)}")
+    meta = members(meta, "meta", ("format", "model", "law", "reasons", "texts"))
+    _check_shapes(said, meta)
+    held = {name: load(file, array) for name, array in said.items()}
+    model = _model(held["model/weights"], meta["model"])
+    law = law_of(model, _law(held, meta["law"])).distribution
+    reasons = _reasons(model, law, held, meta["reasons"])
+    more = {name: held[f"more/{name}"] for name in ("values", "base_values", "data")}
+    return reasons, more, _texts(meta["texts"], reasons, more)
+
+
+def _check_total(total: int, most: int) -> None:
+    if total > most:
+        raise UnsoundError(
+            f"it takes {total:,} bytes unpacked, more than the {most:,} that it may; if you trust "
+            f"it, pass max_bytes={total}"
+        )
+
+
+def _check_shapes(said: dict[str, Declared], meta: dict[str, Any]) -> None:
+    """Refuse arrays that do not fit each other, before any of them is read."""
+    told = meta["model"]
+    several = isinstance(told, dict) and "intercepts" in told
+    weights, mask = said["model/weights"].shape, said["reasons/mask"].shape
+    if len(weights) != 1 + several:
+        raise UnsoundError(f"model/weights must have {1 + several} dimensions, got shape {weights}")
+    if len(mask) != 2:
+        raise UnsoundError(f"reasons/mask must have 2 dimensions, got shape {mask}")
+    n, values = mask[0], said["more/values"].shape
+    outputs = (weights[0],) if several and len(values) == 3 else ()
+    expected: dict[str, tuple[int, ...]] = {f"reasons/{name}": (n,) for name in COLUMNS}
+    expected |= {
+        "reasons/rows": (n, weights[-1]),
+        "reasons/mask": mask,
+        "more/values": (*mask, *outputs),
+        "more/base_values": (n, *outputs),
+        "more/data": mask,
+    }
+    if "law/rows" in said:
+        rows = said["law/rows"].shape[:1]
+        expected |= {"law/rows": (*rows, weights[-1])}
+        expected |= {name: rows for name in ("law/weights", "law/confirming") if name in said}
+    for name, shape in expected.items():
+        if said[name].shape != shape:
+            raise UnsoundError(f"{name} must have shape {shape}, got {said[name].shape}")
+
+
+# --- the model -------------------------------------------------------------------------------
+
+
+def _model(weights: NDArray[np.float64], told: Any) -> Model:
+    several = weights.ndim == 2
+    decides = ("intercepts", "last") if several else ("threshold", "strict")
+    told = members(told, "meta.model", (*decides, "feature_names", "classes", "units"))
+    d = weights.shape[-1]
+    named: dict[str, Any] = {
+        "feature_names": texts(told["feature_names"], "meta.model.feature_names", d),
+        "classes": [
+            label(value, f"meta.model.classes[{i}]")
+            for i, value in enumerate(flat(told["classes"], "meta.model.classes", (None,)))
+        ],
+        "units": _units(told["units"], d),
+    }
+    if several:
+        intercepts = flat(told["intercepts"], "meta.model.intercepts", (len(weights),))
+        each = [number(v, f"meta.model.intercepts[{i}]") for i, v in enumerate(intercepts)]
+        return ArgmaxModel(weights, each, last=flag(told["last"], "meta.model.last"), **named)
+    threshold = number(told["threshold"], "meta.model.threshold")
+    return LinearModel(
+        weights, threshold, strict=flag(told["strict"], "meta.model.strict"), **named
+    )
+
+
+def _units(told: Any, d: int) -> list[Unit] | None:
+    if told is None:
+        return None
+    entries = flat(told, "meta.model.units", (None,))
+    parts = [
+        members(entry, f"meta.model.units[{i}]", ("name", "columns", "states", "labels", "coded"))
+        for i, entry in enumerate(entries)
+    ]
+    texts([part["name"] for part in parts], "meta.model.units names")
+    return [_unit(part, f"meta.model.units[{i}]", d) for i, part in enumerate(parts)]
+
+
+def _unit(told: dict[str, Any], name: str, d: int) -> Unit:
+    columns = [
+        whole(column, f"{name}.columns", 0, d - 1)
+        for column in flat(told["columns"], f"{name}.columns", (None,))
+    ]
+    states = told["states"]
+    if states is not None:
+        entries = flat(states, f"{name}.states", (None, len(columns)))
+        for entry in entries:
+            number(entry, f"{name}.states")
+    labels = flat(told["labels"], f"{name}.labels", (None,))
+    for entry in labels:
+        text(entry, f"{name}.labels")
+    coded = flag(told["coded"], f"{name}.coded")
+    return Unit(told["name"], tuple(columns), states, tuple(labels), coded)
+
+
+# --- the distribution ------------------------------------------------------------------------
+
+
+def _law(held: Arrays, told: Any) -> Distribution:
+    told = members(told, "meta.law", ("kind", "p", "matching"))
+    kind = one_of(told["kind"], "meta.law.kind", _OF_LAW)
+    for name in _SOME:
+        if (name in held) != (name in _OF_LAW[kind]):
+            raise UnsoundError(f"{name} is {'unknown' if name in held else 'missing'} under {kind}")
+    for name in ("p", "matching"):
+        if (told[name] is not None) != (name == {"Product": "p", "Matching": "matching"}.get(kind)):
+            raise UnsoundError(f"meta.law.{name} must not be {shown(told[name])} under {kind}")
+    if kind == "Uniform":
+        return Uniform()
+    if kind == "Product":
+        entries = flat(told["p"], "meta.law.p", (None,))
+        return Product(tuple(fraction(p, f"meta.law.p[{i}]") for i, p in enumerate(entries)))
+    if kind != "Matching":
+        chosen = Background if kind == "Background" else Marginals
+        return chosen(held["law/rows"], held["law/weights"])
+    min_rows, confidence, cautious = flat(told["matching"], "meta.law.matching", (3,))
+    if not (held["law/weights"] == 1).all():
+        raise UnsoundError("law/weights must all be 1 under Matching")
+    return Matching(
+        held["law/rows"],
+        min_rows=whole(min_rows, "meta.law.matching[0]", 1),
+        confirm=held["law/confirming"],
+        confidence=fraction(confidence, "meta.law.matching[1]"),
+        cautious=flag(cautious, "meta.law.matching[2]"),
+    )
+
+
+# --- the reasons -----------------------------------------------------------------------------
+
+
+def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> SufficientReasons:
+    known = ("delta", "confidence", "method", "forced", "exact", "shown")
+    told = members(told, "meta.reasons", known)
+    columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
+    width = columns["mask"].shape[1]
+    if width != model.n_units:
+        raise UnsoundError(f"reasons/mask must have {model.n_units} columns, got {width}")
+    columns["rows"] = model.check_values(columns["rows"], "reasons/rows")
+    _check_columns(columns, width)
+    forced = tuple(
+        whole(unit, "meta.reasons.forced", 0, width - 1)
+        for unit in flat(told["forced"], "meta.reasons.forced", (None,))
+    )
+    if len(set(forced)) != len(forced) or not columns["mask"][:, list(forced)].all():
+        raise UnsoundError(
+            "meta.reasons.forced must name different features, those of every reason"
+        )
+    raw = told["shown"]
+    return SufficientReasons(
+        model=model,
+        distribution=law,
+        delta=number(told["delta"], "meta.reasons.delta", 0, 1),
+        confidence=number(told["confidence"], "meta.reasons.confidence", 0, 1),
+        method=one_of(told["method"], "meta.reasons.method", _METHODS),
+        forced=forced,
+        exact=_exact(told["exact"], columns),
+        shown=None if raw is None else cells(raw, "meta.reasons.shown", columns["mask"].shape),
+        **columns,
+    )
+
+
+def _check_columns(columns: Arrays, width: int) -> None:
+    """Refuse numbers that no reason has."""
+    lower, upper, epsilon = columns["lower"], columns["upper"], columns["epsilon"]
+    sizes, samples, proved = columns["size_lower"], columns["samples"], columns["minimality"]
+    words = np.zeros(len(proved), dtype=np.bool_)
+    for word in CLAIMS:
+        words |= proved == word
+    for name, sound, kind in (
+        ("lower", (lower >= 0) & (lower <= 1), "numbers from 0 to 1"),
+        ("upper", (upper >= lower) & (upper <= 1), "numbers from reasons/lower to 1"),
+        ("epsilon", (epsilon >= 0) & (epsilon <= 1), "numbers from 0 to 1"),
+        ("size_lower", (sizes >= 0) & (sizes <= width), f"whole numbers from 0 to {width}"),
+        ("samples", samples >= 0, "whole numbers from 0 on"),
+        ("minimality", words, "what can be proved"),
+    ):
+        if not sound.all():
+            row = int(np.flatnonzero(~sound)[0])
+            got = columns[name][row : row + 1].astype(object)[0]
+            raise UnsoundError(f"reasons/{name} must hold {kind}, got {shown(got)} in row {row}")
+
+
+def _exact(told: Any, columns: Arrays) -> dict[int, Any]:
+    if not isinstance(told, dict):
+        raise UnsoundError(f"meta.reasons.exact must be an object, got {shown(told)}")
+    found = {}
+    for key, value in told.items():
+        name = f"meta.reasons.exact[{shown(key)}]"
+        if not (key.isascii() and key.isdigit() and len(key) < 19 and str(int(key)) == key):
+            raise UnsoundError(f"{name} must be named by a row")
+        i = whole(int(key), f"the row of {name}", 0, len(columns["lower"]) - 1)
+        found[i] = fraction(value, name)
+        if not columns["lower"][i] <= found[i] <= columns["upper"][i]:
+            raise UnsoundError(f"{name} must lie between its bounds, got {shown(value)}")
+    return found
+
+
+def _texts(told: Any, reasons: SufficientReasons, more: Arrays) -> dict[str, Any]:
+    known = ("feature_names", "output_names", "display_data", "single", "in_probability")
+    held = dict(members(told, "meta.texts", known))
+    n, width = reasons.mask.shape
+    texts(held["feature_names"], "meta.texts.feature_names", width)
+    if more["values"].ndim == 3:
+        texts(held["output_names"], "meta.texts.output_names", more["values"].shape[2])
+    else:
+        text(held["output_names"], "meta.texts.output_names")
+    if held["display_data"] is not None:
+        held["display_data"] = cells(held["display_data"], "meta.texts.display_data", (n, width))
+    flag(held["in_probability"], "meta.texts.in_probability")
+    if flag(held["single"], "meta.texts.single") and n != 1:
+        raise UnsoundError(f"meta.texts.single must be false, there are {n} rows")
+    return held
