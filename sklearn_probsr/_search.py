@@ -2,9 +2,10 @@
 
 Under the uniform distribution the features with positive scores, by decreasing score, are the
 answer (the exchange lemma): the best set of each size is a prefix, and prefixes only get better.
-So one number is searched, the smallest k with ``v_k >= delta``. Rows are first tried all together
-on tables that depend on the model alone; what those leave undecided goes through the cascade of
-engines, row by row. A row's answer never depends on the other rows.
+So one number is searched, the smallest k with ``v_k >= delta``. Certainty, and few features, are
+settled in whole numbers. Other rows are first tried all together on tables that depend on the model
+alone; what those leave undecided goes through the cascade of engines, row by row. A row's answer
+never depends on the other rows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._ranking import EFFORTS, Ranking
+from sklearn_probsr._whole import WholeRows
 from sklearn_probsr.engines import enclose
 from sklearn_probsr.engines._enumeration import MOST_COMPILED
 from sklearn_probsr.engines._lattice import lattice_rows
@@ -33,7 +36,7 @@ __all__ = ["Effort", "Found", "Task", "search", "unreachable"]
 
 # Width to which the guarantee of an answer is computed.
 _TOL = 1e-4
-# Guarantees over so few features are always exact.
+# So few features are counted.
 _FEW = 16
 _NEXT_TO_ONE = Fraction(999, 1000)
 # Long enough for every word of minimality.
@@ -170,17 +173,26 @@ def search(model: LinearModel, rows: NDArray[np.bool_], task: Task) -> Found:
     """Return the smallest set of each row that reaches delta, with what was proved of it."""
     answers = Answers.empty(*rows.shape)
     ranking = model.cached(("ranking", task.include), lambda: Ranking.of(model, task.include))
-    if ranking.usable and task.delta < 1:
-        _search_together(ranking, np.ascontiguousarray(rows), task, answers)
+    needed = None
+    if task.delta < 1:
+        _search_together(ranking, rows, task, answers)
+    else:
+        needed = WholeRows.of(ranking, rows, task.exclude).certain(_most(ranking, task), answers)
+        # Where so many are too few, the guarantee of the best of them is what there is to tell.
+        short = np.flatnonzero((needed >= 0) & (answers.size < 0))
+        if task.max_size is not None and len(short):
+            best = answers.take(short)
+            _search_together(ranking, rows[short], task, best)
+            answers.put(short, best)
     answers.mask[:, list(task.include)] = True
     found = _claims(answers, task)
+    if needed is not None:
+        found.size_lower[:] = len(task.include) + needed
     for i in np.flatnonzero(found.minimality == "near-minimum"):
         prefixes = _Prefixes(Instance(model, rows[i]), task)
         found.size_lower[i] = len(task.include) + prefixes.least(int(answers.size[i]))
     for i in np.flatnonzero(answers.size < 0):
         _search_alone(Instance(model, rows[i]), int(i), task, found)
-    if len(ranking.features) <= _FEW:
-        _sharpen(model, rows, found)
     return found
 
 
@@ -203,14 +215,6 @@ def _just_above(value: Fraction) -> float:
     return math.nextafter(float_above(value), 2.0)
 
 
-def _sharpen(model: LinearModel, rows: NDArray[np.bool_], found: Found) -> None:
-    """Make the guarantees of few features exact; rows with the same facts share the work."""
-    for i in np.flatnonzero(found.lower < found.upper):
-        if int(i) not in found.exact:
-            features = np.flatnonzero(found.mask[i]).tolist()
-            found.bound(int(i), _known(Instance(model, rows[i]), features, None))
-
-
 def _known(instance: Instance, features: list[int], delta: Fraction | None) -> Enclosure:
     """Enclose the guarantee of a set; the same facts and class are asked once per model."""
     facts = tuple((j, bool(instance.row[j])) for j in sorted(features))
@@ -220,14 +224,30 @@ def _known(instance: Instance, features: list[int], delta: Fraction | None) -> E
     )
 
 
+def _most(ranking: Ranking, task: Task) -> int:
+    """Return how many features may be added to the forced ones."""
+    n = len(ranking.features)
+    return n if task.most is None else min(task.most, n)
+
+
 def _search_together(
     ranking: Ranking, rows: NDArray[np.bool_], task: Task, answers: Answers
 ) -> None:
-    """Answer the rows that shared tables decide."""
-    n = len(ranking.features)
-    fixable = ~np.isin(ranking.features, task.exclude)
-    most = n if task.most is None else min(task.most, n)
+    """Answer the rows that counting, or shared tables, decide.
+
+    Where delta is 1, these are rows without certainty: the best sets of the largest size are
+    looked at, and no level ends the search before.
+    """
+    n, most = len(ranking.features), _most(ranking, task)
     low, high = float_below(task.delta), float_above(task.delta)
+    if task.delta == 1:
+        low = high = math.inf
+    if n <= _FEW:
+        WholeRows.of(ranking, rows, task.exclude).count(high, most, answers)
+    if n <= _FEW or not ranking.usable:
+        return
+    rows = np.ascontiguousarray(rows)
+    fixable = ~np.isin(ranking.features, task.exclude)
     positive = ranking.model.is_positive(rows)
     if ranking.integers is not None:
         form = ranking.model.integer_form
@@ -238,9 +258,11 @@ def _search_together(
         return
     ranks = Candidates(ranking.features, ranking.magnitudes, ranking.upward, fixable)
     offsets = ranking.offsets(rows, positive)
-    quantile = float(np.clip(ndtri(low), -8.0, 8.0))
     # The bounds go one ulp outward at the end, so the level has to be passed by one more.
-    level = Level(low, min(math.nextafter(high, 2.0), 1.0), quantile)
+    level = Level(low, high, math.inf)
+    if task.delta < 1:
+        quantile = float(np.clip(ndtri(low), -8.0, 8.0))
+        level = Level(low, min(math.nextafter(high, 2.0), 1.0), quantile)
     settings = (ranks, ranking.blur, level, most)
     shared = not task.include
     search_rows(rows, positive, offsets, *settings, ranking.tables(0), False, shared, answers)
@@ -283,11 +305,14 @@ class _Prefixes:
         return _known(self.instance, self.features(k), self.delta)
 
     def reaches(self, k: int) -> bool | None:
+        if self.delta == 1:
+            return self.first_certain is not None and k >= self.first_certain
         return (self.enclosure(k) >= self.delta).value
 
     def narrowed(self, k: int) -> Enclosure:
         """Enclose the guarantee of the first k narrowly, for the eyes of a reader."""
-        return self.enclosure(k).intersect(_known(self.instance, self.features(k), None))
+        known = _known(self.instance, self.features(k), None)
+        return known if self.delta == 1 else known.intersect(self.enclosure(k))
 
     def least(self, k: int) -> int:
         """Return the size, at most k, below which nothing reaches delta as far as is proved."""
@@ -295,8 +320,9 @@ class _Prefixes:
             k -= 1
         return k
 
+    @cached_property
     def first_certain(self) -> int | None:
-        """Return the smallest k whose guarantee is exactly 1."""
+        """The smallest k whose guarantee is exactly 1."""
         question = self.instance.subset_sum(self.forced)
         left = question.total
         for k in range(len(self.members) + 1):
@@ -309,7 +335,7 @@ class _Prefixes:
     def first_reaching(self) -> int | None:
         """Return a k that surely reaches delta, after one that is not sure to."""
         if self.delta == 1:
-            return self.first_certain()
+            return self.first_certain
         below, at = -1, len(self.members)
         if not self.reaches(at):
             return None
@@ -342,7 +368,7 @@ def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
     epsilon = 0.0
     if k is None and task.max_size is None:
         best = prefixes.narrowed(len(prefixes.members))
-        sure = (best < task.delta).value
+        sure = task.delta == 1 or (best < task.delta).value
         raise unreachable(task, i, "cannot be reached" if sure else "is not proved", f"{best}")
     if k is not None and k > most and task.slack is not None:
         k, epsilon = _near_minimum(prefixes, k, task)

@@ -1,14 +1,19 @@
-"""Closed forms: certainty by the sum of maxima, and one-sided Hoeffding tails."""
+"""Closed forms: certainty by the sum of maxima, row by row too, and one-sided Hoeffding tails."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sklearn_probsr._deficits import SubsetSum
 from sklearn_probsr._enclosure import Enclosure
+from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.engines._rows import Answers, Candidates, helps, next_member
 
-__all__ = ["closed_form"]
+__all__ = ["certain_rows", "closed_form"]
 
 
 def closed_form(question: SubsetSum) -> Enclosure:
@@ -35,3 +40,50 @@ def closed_form(question: SubsetSum) -> Enclosure:
     if excess >= 0:
         return Enclosure.proved(max(1 - tail, atom), 1 - atom)
     return Enclosure.proved(atom, min(tail, 1 - atom))
+
+
+@kernel
+def certain_rows(
+    rows: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    margins: NDArray[np.int64],
+    ranks: Candidates,
+    doubt: int,
+    most: int,
+    needed: NDArray[np.int64],
+    answers: Answers,
+) -> None:
+    """Find for each row the smallest k whose first k members keep the class for certain.
+
+    That is so once what is free cannot cost more than the margin; the comparison is in ``doubt``
+    that close to equality. ``needed`` is k, one more than there are members if all are too few, or
+    -1 if doubtful. Rows that need at most ``most`` are answered.
+    """
+    n = len(ranks.features)
+    members = np.empty(n, dtype=np.int64)
+    for r in range(len(rows)):
+        left = np.int64(0)
+        for j in range(n):
+            if helps(rows[r], positive[r], ranks, j):
+                left += ranks.magnitudes[j]
+        k = 0
+        j = -1
+        while left > margins[r] + doubt:
+            j = next_member(rows[r], positive[r], ranks, j + 1)
+            if j == n:
+                break
+            members[k] = j
+            left -= ranks.magnitudes[j]
+            k += 1
+        if j == n:
+            needed[r] = k + 1
+        elif left > margins[r] - doubt:
+            needed[r] = -1
+        else:
+            needed[r] = k
+            if k <= most:
+                answers.size[r] = k
+                answers.lower[r] = 1.0
+                answers.upper[r] = 1.0
+                for i in range(k):
+                    answers.mask[r, ranks.features[members[i]]] = True

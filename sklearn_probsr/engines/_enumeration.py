@@ -16,9 +16,11 @@ from sklearn_probsr._deficits import SubsetSum
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.engines._rows import Answers, Candidates, helps
 
 __all__ = [
     "MOST_COMPILED",
+    "count_rows",
     "enumeration",
     "enumeration_cost",
     "enumeration_exact",
@@ -123,3 +125,75 @@ def _count(values: NDArray[np.int64], low: int, high: int) -> tuple[int, int]:
         sure += i
         possible += j
     return sure, possible
+
+
+@kernel
+def count_rows(
+    rows: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    margins: NDArray[np.int64],
+    ranks: Candidates,
+    doubt: int,
+    high: float,
+    most: int,
+    answers: Answers,
+) -> None:
+    """Find for each row the smallest k with ``v_k >= high > v_{k-1}``, both counted.
+
+    The features are so few that a share of their subsets is a float exactly. A row in which some
+    subset comes so close to the margin that it is in ``doubt`` is left out.
+    """
+    n = len(ranks.features)
+    members = np.empty(n, dtype=np.int64)
+    free = np.empty(n, dtype=np.int64)
+    for r in range(len(rows)):
+        capacity = margins[r]
+        count = 0
+        for j in range(n):
+            if not helps(rows[r], positive[r], ranks, j):
+                capacity += ranks.magnitudes[j]
+            elif ranks.fixable[j]:
+                members[count] = j
+                count += 1
+        below = -1
+        k = min(most, count)
+        share = _share_free(ranks, members[:k], capacity, doubt, free)
+        reached = share >= high
+        while reached and k - below > 1:
+            middle = (below + k) // 2
+            here = _share_free(ranks, members[:middle], capacity, doubt, free)
+            if here < 0.0:
+                share = here
+                break
+            if here >= high:
+                k = middle
+                share = here
+            else:
+                below = middle
+        if share >= 0.0 and (reached or k == most):
+            answers.size[r] = k
+            answers.lower[r] = share
+            answers.upper[r] = share
+            for i in range(k):
+                answers.mask[r, ranks.features[members[i]]] = True
+
+
+@kernel
+def _share_free(
+    ranks: Candidates,
+    fixed: NDArray[np.int64],
+    capacity: int,
+    doubt: int,
+    free: NDArray[np.int64],
+) -> float:
+    """Return the share of the subsets of what is not fixed that fit; -1 if that is in doubt."""
+    at = 0
+    size = 0
+    for j in range(len(ranks.features)):
+        if at < len(fixed) and fixed[at] == j:
+            at += 1
+        else:
+            free[size] = ranks.magnitudes[j]
+            size += 1
+    sure, possible = _count(free[:size], capacity - doubt, capacity + doubt)
+    return sure / 2.0**size if sure == possible else -1.0

@@ -131,12 +131,17 @@ def _guess(
     quantile: float,
     most: int,
 ) -> int:
-    """Return the first k that suffices for a normal law with this fourth cumulant."""
+    """Return the first k that suffices for a normal law with this fourth cumulant.
+
+    Nothing suffices for an infinite quantile: then it is as many as there may be.
+    """
     bend = (quantile * quantile - 3.0) * quantile / 12.0  # Cornish and Fisher
     k = 0
     while k < most:
         left = max(walk.variance[k], 1e-300)
-        bound = math.sqrt(left) * (quantile - bend * walk.fourth[k] / (left * left))
+        bound = np.inf
+        if quantile < np.inf:
+            bound = math.sqrt(left) * (quantile - bend * walk.fourth[k] / (left * left))
         if walk.centre[k] >= bound or not _extend(row, positive, ranks, walk, k):
             break
         k += 1

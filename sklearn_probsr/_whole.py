@@ -1,0 +1,86 @@
+"""Whole numbers: rows that exact integer sums answer, before any probability is computed.
+
+Certainty is a sort (Proposition 8), and few features are counted. Both take the weights as 64-bit
+integers. Where those are longer they are cut, ``a' = floor(a / 2^s)``, and a row whose sums come
+closer to its margin than the cut can tell is left to others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr._ranking import Ranking
+from sklearn_probsr.engines._closed_form import certain_rows
+from sklearn_probsr.engines._enumeration import count_rows
+from sklearn_probsr.engines._rows import Answers, Candidates
+
+__all__ = ["WholeRows"]
+
+# All sums of cut weights, and twice the doubt about them, fit 64 bits.
+_BITS = 61
+
+
+@dataclass(frozen=True)
+class WholeRows:
+    """Rows of a model, by their margins in whole numbers.
+
+    Attributes
+    ----------
+    margins : ndarray of int64, shape (n,)
+        What the class of each row can lose.
+    ranks : Candidates
+    doubt : int
+        How far the difference of a margin and a sum of costs may be off; 0: it is exact.
+    """
+
+    rows: NDArray[np.bool_]
+    positive: NDArray[np.bool_]
+    margins: NDArray[np.int64]
+    ranks: Candidates
+    doubt: int
+
+    @classmethod
+    def of(cls, ranking: Ranking, rows: NDArray[np.bool_], exclude: tuple[int, ...]) -> WholeRows:
+        """Return rows of a ranking; some features must not be fixed."""
+        form = ranking.model.integer_form
+        reach = sum(map(abs, form.weights)) + abs(form.threshold)
+        shift = max(reach.bit_length() - _BITS, 0)
+        totals = rows @ np.array([w >> shift for w in form.weights], dtype=np.int64)
+        threshold = form.threshold >> shift
+        positive = ranking.model.is_positive(rows)
+        margins = np.where(positive, totals - threshold, threshold - 1 - totals)
+        magnitudes = [abs(form.weights[i]) >> shift for i in ranking.features]
+        ranks = Candidates(
+            ranking.features,
+            np.array(magnitudes, dtype=np.int64),
+            ranking.upward,
+            ~np.isin(ranking.features, exclude),
+        )
+        # Each cut weight is short by less than 1: a margin is off by less than d + 2, and what it
+        # is compared with, a sum of magnitudes and perhaps one more, by less than 2 d.
+        doubt = 3 * (rows.shape[1] + 2) if shift else 0
+        return cls(np.ascontiguousarray(rows), positive, margins, ranks, doubt)
+
+    def certain(self, most: int, answers: Answers) -> NDArray[np.int64]:
+        """Answer the rows in which at most so many features are certain to keep the class.
+
+        Returns how many it takes in each row: one more than there are if all are too few, and -1
+        where that is in doubt.
+        """
+        needed = np.empty(len(self.rows), dtype=np.int64)
+        certain_rows(
+            self.rows, self.positive, self.margins, self.ranks, self.doubt, most, needed, answers
+        )
+        return needed
+
+    def count(self, high: float, most: int, answers: Answers) -> None:
+        """Answer the rows by the number of completions that keep the class; for few features.
+
+        ``high`` is the least float that reaches the level.
+        """
+        count_rows(
+            self.rows, self.positive, self.margins, self.ranks, self.doubt, high, most, answers
+        )
