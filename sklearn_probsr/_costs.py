@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -111,6 +112,8 @@ class Costs:
         return self._known[key]
 
     def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
+        if self.is_certain(fixed):
+            return Enclosure.of(Fraction(1))
         rough = self._by_spectrum(fixed, delta, tol)
         if rough is not None:
             enough = (rough >= delta).decided if delta is not None else rough.width <= tol
@@ -121,9 +124,21 @@ class Costs:
         return rough.intersect(enclose_finite(self.question(fixed), delta, tol, _TRIED))
 
     def is_certain(self, fixed: Collection[int]) -> bool:
-        """Tell whether a set keeps the class for certain."""
-        question = self.question(fixed)
-        return question.capacity >= question.total
+        """Tell whether a set keeps the class for certain: the others fit the margin at worst."""
+        worst, beyond = self._at_worst
+        return beyond <= sum(worst[u] for u in set(fixed))
+
+    def certain_along(self, order: Sequence[int]) -> list[bool]:
+        """Tell for each size whether so many units along an order keep the class for certain."""
+        worst, beyond = self._at_worst
+        return [beyond <= known for known in accumulate((worst[u] for u in order), initial=0)]
+
+    @cached_property
+    def _at_worst(self) -> tuple[list[int], int]:
+        """What each unit costs at most, and by how much all together exceed the margin."""
+        times = math.lcm(*(known.denominator for known in self.known))
+        worst = [int(self.most(u) * times) for u in range(len(self.known))]
+        return worst, sum(worst) - self.spare(times)
 
     def _by_spectrum(
         self, fixed: frozenset[int], delta: Fraction | None = None, tol: float = TOL

@@ -21,6 +21,7 @@ from sklearn_probsr._distributions import Background, Distribution, Uniform
 from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._exact import float_above, float_below
 from sklearn_probsr._joint import Seen
+from sklearn_probsr._model import LinearModel
 from sklearn_probsr._rivals import RivalCosts, before
 from sklearn_probsr._shared import Shared, contributions_of, shared_of
 from sklearn_probsr.engines import enclose
@@ -84,15 +85,37 @@ def prefixes(
                 lengths.size[i], share = _along_rows(seen, order[i], int(at[i]), delta)
                 lengths.lower[i], lengths.upper[i] = float_below(share), float_above(share)
         return found
+    if delta == 1:
+        for order, lengths in zip(orders, found, strict=True):
+            _certain_prefixes(model, rows, order, at, distribution, lengths)
+        return found
     for order, lengths in zip(orders, found, strict=True):
         left = _along_spectra(model, rows, order, at, delta, distribution, lengths)
         for i in np.flatnonzero(left).tolist():
             guarantee = _one_by_one(model, rows[i], distribution)
             units = order[i].tolist()
-            steps = range(len(units) + 1)
+            steps = range(len(units) + 1)  # all that is known is certain, which is seen at once
             size = next(k for k in steps if (guarantee(units[:k], delta) >= delta).value)
             lengths.write(i, size, guarantee(units[: at[i]], None))
     return found
+
+
+def _certain_prefixes(
+    model: AnyModel,
+    rows: Row,
+    orders: NDArray[np.intp],
+    at: NDArray[np.int64],
+    distribution: Distribution,
+    lengths: Lengths,
+) -> None:
+    """Fill in how far certainty is along an order; no probability decides that."""
+    mask = np.zeros(orders.shape, dtype=np.bool_)
+    for i, row in enumerate(rows):
+        lengths.size[i] = (
+            _costs(model, row, distribution).certain_along(orders[i].tolist()).index(True)
+        )
+        mask[i, orders[i, : at[i]]] = True
+    lengths.lower[:], lengths.upper[:] = score(model, rows, mask, distribution)
 
 
 def score(
@@ -186,7 +209,7 @@ def _along_spectra(
     """Fill in the rows that spectra of all units decide, and tell which are left."""
     left = np.ones(len(rows), dtype=np.bool_)
     shared = _shared(model, rows, distribution)
-    if shared is None or delta == 1:
+    if shared is None:
         return left
     place = np.argsort(list(shared.positions))  # where each unit is in the head
     low, high = float_below(delta), min(math.nextafter(float_above(delta), 2.0), 1.0)
@@ -204,15 +227,20 @@ def _along_spectra(
     return left
 
 
+def _costs(model: AnyModel, row: Row, distribution: Distribution) -> Costs | RivalCosts:
+    """Return what the unknown units of a row may cost."""
+    if isinstance(model, ArgmaxModel):
+        return RivalCosts(model, row, distribution)
+    return Costs(contributions_of(model, distribution), row, distribution)
+
+
 def _one_by_one(
     model: AnyModel, row: Row, distribution: Distribution
 ) -> Callable[[list[int], Fraction | None], Enclosure]:
     """Return what encloses the guarantee of any set of a row's units."""
-    if isinstance(model, ArgmaxModel):
-        return RivalCosts(model, row, distribution).enclosure
-    core = model.binary_core if isinstance(distribution, Uniform) else None
-    if core is None:
-        costs = Costs(contributions_of(model, distribution), row, distribution)
-        return costs.enclosure
-    instance = Instance(core, model.core_rows(row[None, :])[0])
-    return lambda fixed, delta: enclose(instance.subset_sum(fixed), delta, TOL)
+    if isinstance(model, LinearModel) and isinstance(distribution, Uniform):
+        core = model.binary_core
+        if core is not None:
+            instance = Instance(core, model.core_rows(row[None, :])[0])
+            return lambda fixed, delta: enclose(instance.subset_sum(fixed), delta, TOL)
+    return _costs(model, row, distribution).enclosure

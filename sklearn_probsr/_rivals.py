@@ -3,13 +3,14 @@
 Over background rows a row keeps the class if it stays ahead of every rival in it: a count, exact as
 with two classes. Over independent units the events "ahead of rival j" have proved probabilities
 ``p_j``, and the class is kept with a probability between ``1 - sum_j (1 - p_j)`` (the union bound)
-and ``min_j p_j``.
+and ``min_j p_j``. It is kept for certain iff it is before every rival, at worst: no probability is
+asked for that.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -109,6 +110,16 @@ class RivalCosts:
         """Tell whether leaving a unit unknown may gain anything, before some rival."""
         return any(duel.can_gain(unit) for duel in self.duels)
 
+    def is_certain(self, fixed: Collection[int]) -> bool:
+        """Tell whether a set keeps the class for certain."""
+        return all(duel.is_certain(fixed) for duel in self.duels)
+
+    def certain_along(self, order: Sequence[int]) -> list[bool]:
+        """Tell for each size whether so many units along an order keep the class for certain."""
+        return [
+            all(each) for each in zip(*(d.certain_along(order) for d in self.duels), strict=True)
+        ]
+
     def enclosure(self, fixed: Collection[int], delta: Fraction | None = None) -> Enclosure:
         """Enclose the guarantee of a set: by the union bound, and by the worst rival.
 
@@ -158,6 +169,22 @@ class RivalCosts:
         by_mean = [members[j] for j in np.argsort(-means[:, members].sum(axis=0), kind="stable")]
         return [by_mean, order]
 
+    def by_excess(self, members: list[int], forced: list[int]) -> list[int]:
+        """Return the members as greed fixes them, to be ahead of all rivals at worst."""
+        worst = np.array([duel.moments.score for duel in self.duels])
+        margins = np.array([duel.moments.margin for duel in self.duels])
+        excess = worst.sum(axis=1) - worst[:, forced].sum(axis=1) - margins
+        order: list[int] = []
+        free = list(members)
+        while free:
+            left = np.maximum(excess[:, None] - worst[:, free], 0.0).sum(axis=0)
+            # Once nothing is left, the largest costs come first.
+            best = free[int(np.lexsort((-worst[:, free].sum(axis=0), left))[0])]
+            order.append(best)
+            free.remove(best)
+            excess -= worst[:, best]
+        return order
+
 
 class _Search(LocalSearch):
     """The search of one row over independent units."""
@@ -204,6 +231,32 @@ class _Search(LocalSearch):
         return chosen
 
 
+class _CertainSearch(_Search):
+    """The search of one row for certainty, which no unit that is known can break."""
+
+    def __init__(self, costs: RivalCosts, units: int, task: Task) -> None:
+        super().__init__(costs, units, task)
+        self.likely = _Search(costs, units, task)
+        self.pure, self.monotone = set(self.members), True
+
+    def verdict(self, chosen: Collection[int]) -> bool:
+        return self.costs.is_certain([*self.forced, *chosen])
+
+    def proposals(self) -> list[list[int]]:
+        return [self.members, self.costs.by_excess(self.members, self.forced)]
+
+    def shrink(self, chosen: set[int]) -> tuple[set[int], bool]:
+        # Before a single rival the largest costs are the fewest that do; before all, no fewer do.
+        for duel in self.costs.duels:
+            largest = sorted(self.members, key=duel.most, reverse=True)
+            along = duel.certain_along([*self.forced, *largest])[len(self.forced) :]
+            self.least = max(self.least, along.index(True))
+        return super().shrink(chosen)
+
+    def best_of(self, size: int) -> set[int]:
+        return self.likely.best_of(size)
+
+
 def search_rivals(model: ArgmaxModel, rows: Row, task: Task, distribution: Distribution) -> Found:
     """Return a small set of each row that reaches delta, and what was proved of it."""
     found = Found.empty(len(rows), model.n_units)
@@ -215,7 +268,8 @@ def search_rivals(model: ArgmaxModel, rows: Row, task: Task, distribution: Distr
             known = Enclosure.of(Fraction(seen.weight(features), distribution.total))
         else:
             costs = RivalCosts(model, row, distribution)
-            search = _Search(costs, model.n_units, task)
+            kind = _CertainSearch if task.delta == 1 else _Search
+            search = kind(costs, model.n_units, task)
             features, minimality, least = search.run(i, str(distribution))
             known = costs.enclosure(features)
         found.write(i, features, known, minimality, least)
