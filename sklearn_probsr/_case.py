@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,17 +109,18 @@ class Case:
             feature_names=self.features.names,
         )
 
-    def compared(self, n: int | None) -> Comparison:
+    def compared(self, n: int | None, dependence: bool) -> Comparison:
         """Return the first rows, or all, compared with SHAP."""
         from sklearn_probsr._compare import compare
         from sklearn_probsr._distributions import Background, Marginals
         from sklearn_probsr.adapters import adapt
 
-        rows, background, delta = self.features.rows[:n], self.background, self.request.delta
+        rows, background = self.features.rows[:n], self.background
+        asked = partial(compare, delta=self.request.delta, dependence=dependence)
         law = Marginals if self.request.independent else Background
         if self.features.names is None and self.label is None:
             masker = law(background) if self.request.independent else background
-            return compare(self.model, rows, masker, delta=delta)
+            return asked(self.model, rows, masker)
         # compare takes an estimator as it is; one with other names, or asked about one of several
         # classes, is handed over as the linear model that it is.
         adapted = adapt(
@@ -130,7 +132,7 @@ class Case:
             feature_names=self.features.names,
         )
         masker = None if background is None else law(adapted.transform(background))
-        return compare(adapted.model, adapted.transform(rows), masker, delta=delta)
+        return asked(adapted.model, adapted.transform(rows), masker)
 
     def accuracy(self) -> str | None:
         """Say how often the model is right, if the true classes are known."""

@@ -27,7 +27,7 @@ from sklearn_probsr._explainer import SufficientReasonExplainer
 from sklearn_probsr._growth import grow
 from sklearn_probsr._prefixes import prefixes, score
 from sklearn_probsr._reason import SufficientReasons
-from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 
 __all__ = ["compare"]
 
@@ -42,6 +42,7 @@ def compare(
     delta: float = 0.95,
     shap_values: Any = None,
     others: Others | None = None,
+    dependence: bool = False,
     n_jobs: int | None = None,
 ) -> Comparison:
     """Put the sufficient reason of every row beside its SHAP values.
@@ -60,6 +61,10 @@ def compare(
         outputs, those of the predicted class are taken.
     others : mapping of name to one set of features per row, or None, default=None
         Other methods' sets, by feature index or name, to be scored by the same guarantee.
+    dependence : bool, default=False
+        Whether to say what it matters that features depend on each other: over background rows,
+        what the reasons would guarantee if features were independent; over marginals, what they
+        guarantee in the rows themselves. This may take longer than all the rest.
     n_jobs : int or None, default=None
         How many jobs share the search for reasons.
 
@@ -90,9 +95,17 @@ def compare(
     told = explained.reasons
     linear, law = explainer.linear_model, explainer.distribution
     question = Question(linear, law, "certified", {"delta": 1.0}, None)
-    sure = question.answer(told.rows, n_jobs, silent=False)
+    known, missing = {float(delta): told}, {}
+    try:
+        known[1.0] = question.answer(told.rows, n_jobs, silent=False)
+    except UnreachableError as error:  # nobody asked for certainty: the rest can be told
+        missing["sure_size"] = str(error)
     values = _shap_values(linear, law, told, shap_values)
-    table = _columns(linear, law, told, sure, values, decimal_fraction(delta))
+    table = _columns(linear, law, told, known.get(1.0), values, decimal_fraction(delta))
+    if dependence and isinstance(law, Background | Marginals):
+        table |= _otherwise(linear, law, told)
+    elif dependence:
+        missing["independent_guarantee"] = f"{law} know of no rows whose features depend."
     for name, sets in (others or {}).items():
         table |= _other(linear, law, told, name, sets)
     return Comparison(
@@ -105,7 +118,8 @@ def compare(
         delta=float(delta),
         distribution=str(law),
         others=tuple(others or ()),
-        search=partial(grow, question, told.rows, {float(delta): told, 1.0: sure}, n_jobs),
+        missing=missing,
+        search=partial(grow, question, told.rows, known, n_jobs),
     )
 
 
@@ -150,7 +164,7 @@ def _columns(
     model: AnyModel,
     law: Distribution,
     told: SufficientReasons,
-    sure: SufficientReasons,
+    sure: SufficientReasons | None,
     values: NDArray[np.float64],
     delta: Fraction,
 ) -> dict[str, NDArray[Any]]:
@@ -169,7 +183,7 @@ def _columns(
     names = np.array(model.unit_names, dtype=object)
     reason = np.empty(n, dtype=object)
     reason[:] = [tuple(names[list(told.features_of(i))]) for i in range(n)]
-    table: dict[str, NDArray[Any]] = {
+    return {
         "prediction": told.prediction,
         "margin": model.margin(told.rows),
         "reason": reason,
@@ -177,7 +191,7 @@ def _columns(
         "guarantee_lower": told.lower,
         "guarantee_upper": told.upper,
         "minimality": told.minimality.astype(object),
-        "sure_size": sure.size,
+        "sure_size": np.full(n, np.nan) if sure is None else sure.size,
         "abs_shap_size": largest.size,
         "signed_shap_size": towards.size,
         "top_shap_guarantee_lower": largest.lower,
@@ -186,14 +200,16 @@ def _columns(
         "shap_share": np.where(mass > 0, inside / np.where(mass > 0, mass, 1.0), 1.0),
         "hurting": (top & (signed < 0)).sum(axis=1),
     }
-    other: Distribution | None = None
+
+
+def _otherwise(
+    model: AnyModel, law: Background | Marginals, told: SufficientReasons
+) -> dict[str, NDArray[Any]]:
+    """Return what the reasons guarantee if features are independent, or if they are not."""
+    rows = rows_for(model, law)
     if isinstance(law, Background):
-        other, word = Marginals(rows_for(model, law), law.weights), "independent"
-    elif isinstance(law, Marginals):
-        other, word = Background(rows_for(model, law), law.weights), "joint"
-    if other is not None:
-        table |= _scored(model, other, told.rows, told.mask, word)
-    return table
+        return _scored(model, Marginals(rows, law.weights), told.rows, told.mask, "independent")
+    return _scored(model, Background(rows, law.weights), told.rows, told.mask, "joint")
 
 
 def _scored(
