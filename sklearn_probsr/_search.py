@@ -177,9 +177,10 @@ def search(model: LinearModel, rows: NDArray[np.bool_], task: Task) -> Found:
     if task.delta < 1:
         _search_together(ranking, rows, task, answers)
     else:
-        needed = WholeRows.of(ranking, rows, task.exclude).certain(_most(ranking, task), answers)
+        most = _most(ranking, task)
+        needed = WholeRows.of(ranking, rows, task.exclude).certain(most, answers)
         # Where so many are too few, the guarantee of the best of them is what there is to tell.
-        short = np.flatnonzero((needed >= 0) & (answers.size < 0))
+        short = np.flatnonzero(needed > most)
         if task.max_size is not None and len(short):
             best = answers.take(short)
             _search_together(ranking, rows[short], task, best)
