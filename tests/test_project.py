@@ -36,6 +36,7 @@ CORE = (
     "_deficits",
     "engines",
     "_ranking",
+    "_whole",
     "_search",
     "_contributions",
     "_local",

@@ -108,11 +108,11 @@ class Case:
             feature_names=self.features.names,
         )
 
-    def compared(self, n: int | None) -> Comparison:
+    def compared(self, n: int | None, dependence: bool) -> Comparison:
         """Return the first rows, or all, compared with SHAP."""
         from sklearn_probsr.report._compare import compare_explained
 
-        return compare_explained(self.explainer(), self.features.rows[:n])
+        return compare_explained(self.explainer(), self.features.rows[:n], dependence=dependence)
 
     def accuracy(self) -> str | None:
         """Say how often the model is right, if the true classes are known."""

@@ -120,7 +120,7 @@ def _compare(args: argparse.Namespace) -> None:
         check_output(output, args.force, request.inputs)
     case = load_case(request)
     with case.answering(), _working(case, len(case.features.rows[: args.rows])):
-        found = case.compared(args.rows)
+        found = case.compared(args.rows, args.dependence)
         if output is not None:  # a page searches for more, so this may last as well
             write_output(output, args.force, lambda path: _write(found, path, args))
     print(case.replacement)

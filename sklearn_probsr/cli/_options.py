@@ -88,6 +88,11 @@ def parser() -> argparse.ArgumentParser:
         "--rows", type=_count, metavar="N", help="explain only the first N rows (all)"
     )
     compare.add_argument(
+        "--dependence",
+        action="store_true",
+        help="say also what it matters that features depend on each other, which takes longer",
+    )
+    compare.add_argument(
         "-o",
         "--output",
         type=_output,

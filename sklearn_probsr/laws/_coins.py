@@ -14,7 +14,6 @@ from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,8 @@ from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.engines.coins._enclose import enclose, enclose_prefixes
 from sklearn_probsr.engines.coins._enumeration import MOST_COMPILED
 from sklearn_probsr.engines.coins._lattice import lattice_rows
-from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._independent import IndependentLaw
+from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._ranking import EFFORTS, Ranking
@@ -52,9 +52,9 @@ class CoinLaw(Law):
 
     rows_at_once = 8192
 
-    def __init__(self, model: LinearModel, core: LinearModel, distribution: Any) -> None:
-        super().__init__(model, distribution)
-        self.linear, self.core = model, core
+    def __init__(self, model: LinearModel, core: LinearModel, sums: IndependentLaw) -> None:
+        super().__init__(model, sums.distribution)
+        self.linear, self.core, self.sums = model, core, sums
         self._known: Memo[Enclosure] = Memo(_MOST_KNOWN)
         self._rankings: Memo[Ranking] = Memo(_MOST_RANKINGS)
 
@@ -88,10 +88,28 @@ class CoinLaw(Law):
             found.size_lower[i] = len(task.include) + prover.least_from(int(answers.size[i]))
         return {}
 
+    def follow(
+        self, rows: Row, orders: NDArray[np.intp], at: NDArray[np.int64], delta: Fraction
+    ) -> Lengths:
+        """Follow one order of the units of every row, any order: on spectra, then one by one."""
+        found = Lengths.empty(len(rows))
+        left = self.sums.follow_together(rows, orders, at, delta, found)
+        for i in np.flatnonzero(left).tolist():
+            self.follow_one(i, rows[i], orders[i].tolist(), int(at[i]), delta, found)
+        return found
+
+    def score(
+        self, rows: Row, mask: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bound the guarantee of one set of units for every row."""
+        lower, upper, left = self.sums.score_together(rows, mask)
+        lower[left], upper[left] = super().score(rows[left], mask[left])
+        return lower, upper
+
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
-        return sum(ranking.nbytes for ranking in self._rankings.values())
+        return self.sums.nbytes + sum(ranking.nbytes for ranking in self._rankings.values())
 
 
 def _decide(

@@ -30,7 +30,7 @@ _MOST_LAWS, _MOST_BYTES = 8, 2**27
 def _uniform(model: Model, distribution: Uniform) -> Law:
     source = States(model, distribution)
     if isinstance(model, LinearModel) and model.binary_core is not None:
-        return CoinLaw(model, model.binary_core, distribution)
+        return CoinLaw(model, model.binary_core, IndependentLaw(model, distribution, source))
     return _independent(model, distribution, source)
 
 

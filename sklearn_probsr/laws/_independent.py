@@ -99,27 +99,45 @@ class IndependentLaw(Law):
                     starts |= search_spectra(self, shared, rows, side, at, task, found)
         return starts
 
+    def follow_together(
+        self,
+        rows: Row,
+        orders: NDArray[np.intp],
+        at: NDArray[np.int64],
+        delta: Fraction,
+        found: Lengths,
+    ) -> NDArray[np.bool_]:
+        """Follow one order of every row as far as spectra tell, and say which rows are left."""
+        shared = self.spectra(True, True) if len(rows) and delta < 1 else None
+        if shared is None:
+            return np.ones(len(rows), dtype=np.bool_)
+        return follow_spectra(self, shared, rows, orders, at, delta, found)
+
     def follow(
         self, rows: Row, orders: NDArray[np.intp], at: NDArray[np.int64], delta: Fraction
     ) -> Lengths:
-        """Follow one order of the units of every row; what spectra leave open one by one."""
+        """Follow one order of the units of every row, any order: on spectra, then one by one."""
         found = Lengths.empty(len(rows))
-        shared = self.spectra(True, True) if len(rows) and delta < 1 else None
-        left = np.ones(len(rows), dtype=np.bool_)
-        if shared is not None:
-            left = follow_spectra(self, shared, rows, orders, at, delta, found)
+        left = self.follow_together(rows, orders, at, delta, found)
         for i in np.flatnonzero(left).tolist():
             self.follow_one(i, rows[i], orders[i].tolist(), int(at[i]), delta, found)
         return found
+
+    def score_together(
+        self, rows: Row, mask: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Bound the guarantee of one set of every row by spectra, and say which rows are left."""
+        n = len(rows)
+        shared = self.spectra(True, True) if n else None
+        if shared is None:
+            return np.zeros(n), np.ones(n), np.ones(n, dtype=np.bool_)
+        return score_spectra(self, shared, rows, mask)
 
     def score(
         self, rows: Row, mask: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Bound the guarantee of one set of units for every row."""
-        shared = self.spectra(True, True) if len(rows) else None
-        if shared is None:
-            return super().score(rows, mask)
-        lower, upper, left = score_spectra(self, shared, rows, mask)
+        lower, upper, left = self.score_together(rows, mask)
         lower[left], upper[left] = super().score(rows[left], mask[left])
         return lower, upper
 

@@ -13,22 +13,18 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import (
     Background,
-    Distribution,
     Marginals,
-    Matching,
-    column_means,
-    rows_for,
 )
-from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain._batches import Question
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._law import Law
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.report._comparison import Comparison
 from sklearn_probsr.report._growth import grow
 from sklearn_probsr.results._reason import SufficientReasons
-from sklearn_probsr.search._prefixes import prefixes, score
+from sklearn_probsr.search._arguments import Options
 
 __all__ = ["compare", "compare_explained"]
 
@@ -43,6 +39,7 @@ def compare(
     delta: float = 0.95,
     shap_values: Any = None,
     others: Others | None = None,
+    dependence: bool = False,
     n_jobs: int | None = None,
 ) -> Comparison:
     """Put the sufficient reason of every row beside its SHAP values.
@@ -61,6 +58,10 @@ def compare(
         outputs, those of the predicted class are taken.
     others : mapping of name to one set of features per row, or None, default=None
         Other methods' sets, by feature index or name, to be scored by the same guarantee.
+    dependence : bool, default=False
+        Whether to say what it matters that features depend on each other: over background rows,
+        what the reasons would guarantee if features were independent; over marginals, what they
+        guarantee in the rows themselves. This may take longer than all the rest.
     n_jobs : int or None, default=None
         How many jobs share the search for reasons.
 
@@ -81,13 +82,10 @@ def compare(
     2  (x0,)            1              1
     3  (x0,)            1              1
     """
-    if isinstance(masker, Matching):
-        raise InvalidInputError(
-            "compare scores sets by what replaces the other features, and Matching replaces "
-            "nothing. Pass data, or Background(X)."
-        )
     explainer = SufficientReasonExplainer(model, masker, delta=delta, n_jobs=n_jobs)
-    return compare_explained(explainer, X, shap_values=shap_values, others=others)
+    return compare_explained(
+        explainer, X, shap_values=shap_values, others=others, dependence=dependence
+    )
 
 
 def compare_explained(
@@ -96,17 +94,33 @@ def compare_explained(
     *,
     shap_values: Any = None,
     others: Others | None = None,
+    dependence: bool = False,
 ) -> Comparison:
     """Compare the reasons of an explainer, however it was asked for its model and its classes."""
+    if explainer.law.conditional:
+        raise InvalidInputError(
+            "compare scores sets by what replaces the other features, and Matching replaces "
+            "nothing. Pass data, or Background(X)."
+        )
     explained, delta, n_jobs = explainer(X), explainer.delta, explainer.n_jobs
     told = explained.reasons
-    linear, law = explainer.linear_model, explainer.distribution
-    question = Question(linear, law, "certified", {"delta": 1.0}, None)
-    sure = question.answer(told.rows, n_jobs, silent=False)
-    values = _shap_values(linear, law, told, shap_values)
-    table = _columns(linear, law, told, sure, values, decimal_fraction(delta))
+    law, linear = explainer.law, explainer.linear_model
+    question = Question(law, "certified", Options(delta=1.0), None)
+    known, missing = {float(delta): told}, {}
+    try:
+        known[1.0] = question.answer(told.rows, n_jobs, silent=False)
+    except UnreachableError as error:  # nobody asked for certainty: the rest can be told
+        missing["sure_size"] = str(error)
+    values = _shap_values(law, told, shap_values)
+    table = _columns(law, told, known.get(1.0), values, decimal_fraction(delta))
+    if dependence:
+        other = _otherwise(law, told)
+        if not other:
+            text = f"{law.distribution} know of no rows whose features depend."
+            missing["independent_guarantee"] = text
+        table |= other
     for name, sets in (others or {}).items():
-        table |= _other(linear, law, told, name, sets)
+        table |= _other(law, told, name, sets)
     return Comparison(
         table=table,
         shap_values=values,
@@ -115,30 +129,22 @@ def compare_explained(
         feature_names=linear.unit_names,
         classes=linear.classes,
         delta=float(delta),
-        distribution=str(law),
+        distribution=str(law.distribution),
         others=tuple(others or ()),
-        search=partial(grow, question, told.rows, {float(delta): told, 1.0: sure}, n_jobs),
+        missing=missing,
+        search=partial(grow, question, told.rows, known, n_jobs),
     )
 
 
-def _shap_values(
-    model: Model, law: Distribution, told: SufficientReasons, given: Any
-) -> NDArray[np.float64]:
+def _shap_values(law: Law, told: SufficientReasons, given: Any) -> NDArray[np.float64]:
     """Return SHAP values of every unit: the user's, or shap's own on the same background."""
-    rows = told.rows.astype(np.float64)
+    model, rows = law.model, told.rows.astype(np.float64)
     if given is None:
         if not len(rows):
             return np.zeros((0, model.n_units))
-        # Of a linear model only the means matter; shap knows no weights of rows, nor marginals.
-        background = column_means(model, law)[None, :]
-        if isinstance(law, Background | Marginals) and len(set(law.weights.tolist())) == 1:
-            background = rows_for(model, law).astype(np.float64)
-        mask = shap.maskers.Independent(background, max_samples=len(background))
-        scores = (
-            list(zip(model.weights, model.intercepts, strict=True))
-            if isinstance(model, ArgmaxModel)
-            else [(model.weights, -model.threshold)]
-        )
+        # Of a linear model only the means of the background matter.
+        mask = shap.maskers.Independent(law.means[None, :], max_samples=1)
+        scores = zip(*model.outputs, strict=True)
         each = [shap.LinearExplainer(score, mask).shap_values(rows) for score in scores]
         found = each[0] if len(each) == 1 else np.stack(each, axis=2)
     else:
@@ -159,20 +165,19 @@ def _shap_values(
 
 
 def _columns(
-    model: Model,
-    law: Distribution,
+    law: Law,
     told: SufficientReasons,
-    sure: SufficientReasons,
+    sure: SufficientReasons | None,
     values: NDArray[np.float64],
     delta: Fraction,
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of the table."""
-    n, size = len(told), told.size
+    model, n, size = law.model, len(told), told.size
     second = (model.winners(told.rows) == 1) | (len(model.classes) > 2)
     signed = np.where(second, 1.0, -1.0)[:, None] * values  # towards the prediction
     by_size = np.argsort(-np.abs(values), axis=1, kind="stable")
     by_sign = np.argsort(-signed, axis=1, kind="stable")
-    largest, towards = prefixes(model, told.rows, (by_size, by_sign), size, delta, law)
+    largest, towards = (law.follow(told.rows, by, size, delta) for by in (by_size, by_sign))
     top = np.zeros_like(told.mask)
     for i in range(n):
         top[i, by_size[i, : size[i]]] = True
@@ -181,7 +186,7 @@ def _columns(
     names = np.array(model.unit_names, dtype=object)
     reason = np.empty(n, dtype=object)
     reason[:] = [tuple(names[list(told.features_of(i))]) for i in range(n)]
-    table: dict[str, NDArray[Any]] = {
+    return {
         "prediction": told.prediction,
         "margin": model.margin(told.rows),
         "reason": reason,
@@ -189,7 +194,7 @@ def _columns(
         "guarantee_lower": told.lower,
         "guarantee_upper": told.upper,
         "minimality": told.minimality.astype(object),
-        "sure_size": sure.size,
+        "sure_size": np.full(n, np.nan) if sure is None else sure.size,
         "abs_shap_size": largest.size,
         "signed_shap_size": towards.size,
         "top_shap_guarantee_lower": largest.lower,
@@ -198,21 +203,25 @@ def _columns(
         "shap_share": np.where(mass > 0, inside / np.where(mass > 0, mass, 1.0), 1.0),
         "hurting": (top & (signed < 0)).sum(axis=1),
     }
-    other: Distribution | None = None
-    if isinstance(law, Background):
-        other, word = Marginals(rows_for(model, law), law.weights), "independent"
-    elif isinstance(law, Marginals):
-        other, word = Background(rows_for(model, law), law.weights), "joint"
-    if other is not None:
-        table |= _scored(model, other, told.rows, told.mask, word)
-    return table
+
+
+def _otherwise(law: Law, told: SufficientReasons) -> dict[str, NDArray[Any]]:
+    """Return what the reasons guarantee if features are independent, or if they are not."""
+    over = law.distribution
+    if isinstance(over, Background):
+        other = law_of(law.model, Marginals(over.source, over.weights))
+        return _scored(other, told.rows, told.mask, "independent")
+    if isinstance(over, Marginals):
+        other = law_of(law.model, Background(over.source, over.weights))
+        return _scored(other, told.rows, told.mask, "joint")
+    return {}
 
 
 def _scored(
-    model: Model, law: Distribution, rows: NDArray[Any], mask: NDArray[np.bool_], word: str
+    law: Law, rows: NDArray[Any], mask: NDArray[np.bool_], word: str
 ) -> dict[str, NDArray[Any]]:
     """Return the guarantee of one set per row."""
-    lower, upper = score(model, rows, mask, law)
+    lower, upper = law.score(rows, mask)
     return {f"{word}_guarantee_lower": lower, f"{word}_guarantee_upper": upper}
 
 
@@ -224,11 +233,7 @@ def _jaccard(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _other(
-    model: Model,
-    law: Distribution,
-    told: SufficientReasons,
-    name: str,
-    sets: Sequence[Iterable[int | str]],
+    law: Law, told: SufficientReasons, name: str, sets: Sequence[Iterable[int | str]]
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of another method's sets."""
     if len(sets) != len(told):
@@ -237,9 +242,9 @@ def _other(
         )
     mask = np.zeros_like(told.mask)
     for i, s in enumerate(sets):
-        mask[i, list(model.check_features(s, f"others[{name!r}]"))] = True
+        mask[i, list(law.model.check_features(s, f"others[{name!r}]"))] = True
     return {
         f"{name}_size": mask.sum(axis=1),
-        **_scored(model, law, told.rows, mask, name),
+        **_scored(law, told.rows, mask, name),
         f"{name}_overlap": _jaccard(mask, told.mask),
     }

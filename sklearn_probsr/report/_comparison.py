@@ -51,6 +51,8 @@ class Comparison:
         What the guarantees speak of.
     others : tuple of str, default=()
         The names of other methods in the table.
+    missing : dict of str to str, default={}
+        Columns that could not be had, and why. Such a column is NaN, or is not in the table.
     search : callable or None, default=None
         What finds `growth` when it is asked for.
     """
@@ -64,6 +66,7 @@ class Comparison:
     delta: float
     distribution: str
     others: tuple[str, ...] = ()
+    missing: dict[str, str] = field(default_factory=dict)
     search: Callable[[], Growth] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -82,11 +85,12 @@ class Comparison:
             delta); ``top_shap_guarantee_lower`` and ``top_shap_guarantee_upper`` (of the
             ``reason_size`` features with the largest abs(SHAP)); ``overlap`` (of those with the
             reason, Jaccard); ``shap_share`` (of the abs(SHAP) mass inside the reason);
-            ``hurting`` (how many of those features speak against the prediction). Over background
-            rows ``independent_guarantee_lower`` and ``independent_guarantee_upper``, the reason's
-            guarantee if the features were independent; over marginals the same with ``joint``.
-            For each other method its ``_size``, ``_guarantee_lower``, ``_guarantee_upper`` and
-            ``_overlap``.
+            ``hurting`` (how many of those features speak against the prediction). If `compare` was
+            asked for the ``dependence``, over background rows ``independent_guarantee_lower`` and
+            ``independent_guarantee_upper``, the reason's guarantee if the features were
+            independent; over marginals ``joint_guarantee_lower`` and ``joint_guarantee_upper``,
+            that in the rows themselves. For each other method its ``_size``,
+            ``_guarantee_lower``, ``_guarantee_upper`` and ``_overlap``.
         """
         import pandas as pd
 
@@ -137,13 +141,15 @@ class Comparison:
         short = np.mean(size <= _FEW)
         proved = np.mean(table["minimality"] == "minimum")
         enough = np.mean(top >= self.delta)
+        certain = ""
+        if "sure_size" not in self.missing:
+            certain = f"; to be certain, {_middle(table['sure_size'])}"
         lines = [
             head,
             f"A reason has {_middle(size)} features of {len(self.feature_names)}; {_share(short)} "
             f"have at most {_FEW}. {_share(proved)} are proved to be as small as possible.",
             f"By |SHAP| one must show {_middle(table['abs_shap_size'])} features to be as sure, by "
-            f"SHAP value towards the prediction {_middle(table['signed_shap_size'])}; to be "
-            f"certain, {_middle(table['sure_size'])}.",
+            f"SHAP value towards the prediction {_middle(table['signed_shap_size'])}{certain}.",
             f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
             f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
             f"reach {self.delta:g}.",
@@ -166,6 +172,7 @@ class Comparison:
                 f"{_least(np.median(known))} (median); {_share(np.mean(known >= self.delta))} of "
                 f"the rows reach {self.delta:g}."
             )
+        lines += [f"{name} is missing: {reason}" for name, reason in self.missing.items()]
         return "\n".join(lines)
 
     def plot(self) -> Figure:
@@ -231,7 +238,10 @@ class Comparison:
 
     def to_json(self) -> str:
         """Return everything, `growth` included, as JSON; `from_json` reads it back."""
-        columns = {name: [_json(v) for v in column] for name, column in self.table.items()}
+        columns = {
+            name: [None if name in self.missing else _json(v) for v in column]
+            for name, column in self.table.items()
+        }
         return json.dumps(
             {
                 "format": FORMAT,
@@ -250,6 +260,7 @@ class Comparison:
                 "delta": self.delta,
                 "distribution": self.distribution,
                 "others": self.others,
+                "missing": self.missing,
             }
         )
 

@@ -31,7 +31,7 @@ __all__ = ["FORMAT", "read_comparison"]
 FORMAT = "sklearn-probsr comparison 2"
 _MEMBERS = (
     "format", "table", "shap_values", "values", "growth", "mask", "feature_names", "classes",
-    "delta", "distribution", "others",
+    "delta", "distribution", "others", "missing",
 )  # fmt: skip
 _SIZES = ("reason_size", "sure_size", "abs_shap_size", "signed_shap_size", "hurting")
 _ALTERNATIVES = ("independent_guarantee", "joint_guarantee")
@@ -72,10 +72,11 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
     mask = wholes(held["mask"], "mask", shape, 1).astype(np.bool_)
     delta = number(held["delta"], "delta", 0, 1)
     growth = _growth(held["growth"], shape)
+    missing = _missing(held["missing"])
     if delta not in growth.levels:
         raise UnsoundError(f"growth.levels must hold delta, {delta:g}")
     fields = {
-        "table": _table(held["table"], mask, names, classes, others),
+        "table": _table(held["table"], mask, names, classes, others, missing),
         "shap_values": numbers(held["shap_values"], "shap_values", shape, gaps=True),
         "values": cells(held["values"], "values", shape),
         "mask": mask,
@@ -84,8 +85,17 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
         "delta": delta,
         "distribution": text(held["distribution"], "distribution"),
         "others": tuple(others),
+        "missing": missing,
     }
     return fields, growth
+
+
+def _missing(told: Any) -> dict[str, str]:
+    """Return which columns could not be had, and why."""
+    known = ("sure_size", "independent_guarantee")
+    if not isinstance(told, dict) or not all(name in known for name in told):
+        raise UnsoundError(f"missing must say of {known} why, got {shown(told)}")
+    return {name: text(reason, f"missing.{name}") for name, reason in told.items()}
 
 
 def _growth(told: Any, shape: tuple[int, int]) -> Growth:
@@ -116,7 +126,12 @@ def _claims(told: Any, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _table(
-    told: Any, mask: NDArray[np.bool_], names: list[str], classes: list[Any], others: list[str]
+    told: Any,
+    mask: NDArray[np.bool_],
+    names: list[str],
+    classes: list[Any],
+    others: list[str],
+    missing: dict[str, str],
 ) -> dict[str, NDArray[Any]]:
     """Return the columns, in the order in which they are told."""
     n, width = mask.shape
@@ -139,6 +154,10 @@ def _table(
             found[name] = _reasons(column, where, mask, names)
         elif name == "minimality":
             found[name] = _claims(column, where, (n,))
+        elif name in missing:
+            if any(entry is not None for entry in flat(column, where, (n,))):
+                raise UnsoundError(f"{where} must be empty, as missing says")
+            found[name] = np.full(n, np.nan)
         elif name in sizes:
             found[name] = wholes(column, where, (n,), width)
         elif name == "margin":

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.explain._batches import Question
 from sklearn_probsr.results._reason import SufficientReasons
 
@@ -44,15 +45,21 @@ def grow(
     known: Mapping[float, SufficientReasons],
     n_jobs: int | None = None,
 ) -> Growth:
-    """Search at every level; what is known of a level already is not searched again."""
-    found = []
-    levels = tuple(sorted({*LEVELS, *known}))
-    for level in levels:
+    """Search at every level; what is known of a level already is not searched again.
+
+    A level that is not proved in some row is left out.
+    """
+    levels, found = [], []
+    for level in sorted({*LEVELS, *known}):
         options = replace(question.options, delta=level)
         asked = replace(question, options=options, token=f"{question.token}-{level}")
-        found.append(known.get(level) or asked.answer(rows, n_jobs, silent=False))
+        try:
+            found.append(known.get(level) or asked.answer(rows, n_jobs, silent=False))
+        except UnreachableError:
+            continue
+        levels.append(level)
     return Growth(
-        levels,
+        tuple(levels),
         np.stack([reasons.mask for reasons in found]),
         np.stack([reasons.lower for reasons in found]),
         np.stack([reasons.minimality for reasons in found]),

@@ -195,7 +195,9 @@ def _table(comparison: Comparison) -> list[dict[str, Any]]:
         for word in ("independent", "joint")
         if f"{word}_guarantee_lower" in table
     ]
-    found += [column("sure", "number"), column("margin", "number")]
+    if "sure_size" not in comparison.missing:
+        found.append(column("sure", "number"))
+    found.append(column("margin", "number"))
     for k, name in enumerate(map(visible, comparison.others)):
         more = (
             ("size", "number", "Features", f"How many features {name} names."),
@@ -216,13 +218,14 @@ def _data(comparison: Comparison, columns: list[dict[str, Any]]) -> dict[str, An
     held = {
         "abs": table["abs_shap_size"].tolist(),
         "signed": table["signed_shap_size"].tolist(),
-        "sure": table["sure_size"].tolist(),
         "hurting": table["hurting"].tolist(),
         "top": _parts(table["top_shap_guarantee_lower"]),
         "overlap": _short(table["overlap"]),
         "share": _short(table["shap_share"]),
         "margin": _short(table["margin"]),
     }
+    if "sure_size" not in comparison.missing:
+        held["sure"] = table["sure_size"].tolist()
     for word in ("independent", "joint"):
         if f"{word}_guarantee_lower" in table:
             held[word] = _parts(table[f"{word}_guarantee_lower"])

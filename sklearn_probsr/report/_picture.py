@@ -66,6 +66,7 @@ def _sizes(comparison: Comparison, ax: Axes) -> None:
         ("for certain", "sure_size", _SURE),
         *((canvas.short(name, 18), f"{name}_size", c) for name, c in _others(comparison)),
     ]
+    lanes = [lane for lane in lanes if lane[1] not in comparison.missing]
     most = max(int(comparison.table[name].max()) for _, name, _ in lanes)
     step = 1 + most // _MOST_BINS
     edges = np.arange(0, most + step + 1, step) - 0.5

@@ -234,6 +234,16 @@ def test_compare_writes_a_page(run):
     assert "<title>Who gets a loan?</title>" in page
 
 
+def test_compare_tells_what_dependence_matters(run):
+    """Only if asked to: two columns, and a line of the summary."""
+    command = ("compare", "model.skops", "data.csv", "--target", "said", "-o", "r.csv", "--force")
+    plain, asked = (run(*command, *more) for more in ((), ("--dependence",)))
+    assert "If the features were independent" not in plain.out
+    assert "\nIf the features were independent, the reasons' guarantees would be " in asked.out
+    columns = ["independent_guarantee_lower", "independent_guarantee_upper"]
+    assert list(pd.read_csv("r.csv"))[-2:] == columns
+
+
 def test_compare_takes_a_background(run, fails):
     """Rows of another file, each feature by itself, or coins."""
     pd.read_csv("data.csv")[:8].to_csv("train.csv", index=False)

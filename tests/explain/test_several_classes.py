@@ -308,3 +308,26 @@ def test_what_cannot_be_explained_is_said() -> None:
     assert duel.linear_model.feature_names == ("p", "q", "r")
     named = SufficientReasonExplainer(argmax, feature_names=["p", "q", "r"])
     assert named.linear_model.feature_names == ("p", "q", "r")
+
+
+@pytest.mark.parametrize("law", ["uniform", "marginals"])
+def test_digits_are_compared_without_rows(law: str) -> None:
+    """Three digits of 64 features: certainty is found, and nothing that was not asked for fails."""
+    X, y = load_digits(return_X_y=True)
+    X, y = (X[y < 3] > 8).astype(float), y[y < 3]
+    model = LogisticRegression(max_iter=500).fit(X, y)
+    masker = None if law == "uniform" else Marginals.fit(X)
+    found = compare(model, X[:2], masker)
+    assert found.missing == {}
+    coef, said = model.coef_, model.predict(X[:2])
+    sure = SufficientReasonExplainer(model, masker, delta=1)(X[:2]).reasons
+    assert found.table["sure_size"].tolist() == sure.mask.sum(axis=1).tolist()
+    seen = X if law == "marginals" else np.array([[0.0] * 64, [1.0] * 64])
+    for row, c, known in zip(X[:2], said, sure.mask, strict=True):
+        for j in {0, 1, 2} - {c}:
+            apart = coef[c] - coef[j]
+            worst = np.minimum(apart * seen.min(axis=0), apart * seen.max(axis=0))
+            lead = np.where(known, apart * row, worst).sum() + np.subtract(
+                *model.intercept_[[c, j]]
+            )
+            assert lead > -1e-9

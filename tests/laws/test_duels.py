@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from fractions import Fraction
 from itertools import chain, combinations, product
 
@@ -19,6 +20,7 @@ from sklearn_probsr import (
     Marginals,
     Product,
     Unit,
+    UnreachableError,
     guarantee,
     guarantee_curve,
     law_of,
@@ -244,3 +246,79 @@ def test_sampling_methods_are_for_two_classes(method: str) -> None:
         f"method must be 'certified' for a model of 3 classes, got {method!r}. Explain one class "
         "against another to use it."
     )
+
+
+def no_spectra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make what computes probabilities of independent units fail."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a probability is computed")
+
+    monkeypatch.setattr("sklearn_probsr._costs.shared_of", refuse)
+    monkeypatch.setattr("sklearn_probsr._costs.enclose_finite", refuse)
+
+
+@given(models(4), st.data())
+def test_certainty_before_every_rival(model: ArgmaxModel, data: st.DataObject) -> None:
+    """With delta = 1 a reason is certain, and what is claimed of it holds; also under a limit."""
+    d = model.n_features
+    x = data.draw(st.tuples(*[st.integers(0, 1)] * d))
+    chances = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(1)])
+    p = data.draw(st.one_of(st.none(), st.tuples(*[chances] * d)))
+    forced = data.draw(st.sets(st.integers(0, d - 1)))
+    law = None if p is None else Product(p)
+    shares = {s: kept(model, x, s, list(coins(d, p))) for s in every_set(d)}
+    allowed = {s: share for s, share in shares.items() if forced <= set(s)}
+    least = min(len(s) for s, share in allowed.items() if share == 1)
+    reason = sufficient_reason(model, x, delta=1, distribution=law, include=forced)
+    assert shares[tuple(sorted(reason.features))] == reason.guarantee.exact == 1
+    assert reason.size_lower <= least <= reason.size
+    assert reason.minimality in {"minimum", "subset-minimal"}
+    if reason.minimality == "minimum":
+        assert reason.size == least
+    free = set(reason.features) - forced
+    assert all(shares[tuple(sorted({*reason.features} - {i}))] < 1 for i in free)
+    most = data.draw(st.integers(len(forced), d))
+    limited = sufficient_reason(model, x, delta=1, distribution=law, include=forced, max_size=most)
+    share = shares[tuple(sorted(limited.features))]
+    assert limited.size <= most
+    assert limited.guarantee.lower <= share <= limited.guarantee.upper
+    assert (share == 1) == (limited.minimality != "best-of-size")
+
+
+@pytest.mark.parametrize("law", ["uniform", "product", "marginals"])
+def test_certainty_takes_no_probability(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty features and five classes: closed forms alone, and everything known is certain."""
+    no_spectra(monkeypatch)
+    rng = np.random.default_rng(5)
+    rows = rng.integers(0, 2, (40, 60))
+    model = ArgmaxModel(rng.standard_normal((5, 60)), rng.standard_normal(5))
+    laws = {"uniform": None, "product": Product([0.3] * 60), "marginals": Marginals.fit(rows)}
+    found = sufficient_reasons(model, rows[:5], delta=1, distribution=laws[law])
+    weights = [[Fraction(w) for w in scores] for scores in model.weights.tolist()]
+    for row, reason in zip(rows[:5].tolist(), found, strict=True):
+        assert reason.guarantee.exact == 1
+        assert reason.minimality in {"minimum", "subset-minimal"}
+        c = winner(model, tuple(row))
+        for j in {*range(5)} - {c}:
+            lead = Fraction(model.intercepts[c]) - Fraction(model.intercepts[j])
+            for i, x in enumerate(row):
+                apart = weights[c][i] - weights[j][i]
+                lead += apart * x if i in reason.features else min(apart, Fraction(0))
+            assert lead >= 0
+    everything = range(60)
+    for row in rows[:5]:
+        known = guarantee(model, row, everything, distribution=laws[law])
+        assert known.exact == 1
+
+
+def test_certainty_that_is_excluded_is_refuted() -> None:
+    """Without a feature that it takes, the error says that it cannot be, and what can."""
+    model = ArgmaxModel([[2.0, 1.0], [0.0, 0.0], [0.0, 0.5]], [-1.0, 0.0, -1.0])
+    message = (
+        "delta = 1 cannot be reached for row 0 without the features in exclude: the best "
+        "guarantee that the others give is 0.75 (uniform completions). Exclude fewer features, "
+        "lower delta, or set max_size to get the best set all the same."
+    )
+    with pytest.raises(UnreachableError, match=f"^{re.escape(message)}$"):
+        sufficient_reason(model, [1, 0], delta=1, exclude=[0])

@@ -4,6 +4,7 @@ import json
 import re
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,8 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import shap
+from sklearn_probsr._growth import LEVELS
 
 from sklearn_probsr import (
+    ArgmaxModel,
     Background,
     Comparison,
     InvalidInputError,
@@ -21,6 +24,7 @@ from sklearn_probsr import (
     Product,
     Uniform,
     Unit,
+    UnreachableError,
     compare,
 )
 from tests.oracle import UnitCase
@@ -70,8 +74,8 @@ def smallest(truth: Any, level: Fraction) -> int:
     return next(k for k in sizes if any(truth(s) >= level for s in combinations(range(5), k)))
 
 
-def shortest(truth: Any, order: np.ndarray) -> int:
-    return next(k for k in range(6) if truth(order[:k].tolist()) >= DELTA)
+def shortest(truth: Any, order: np.ndarray, level: Fraction = DELTA) -> int:
+    return next(k for k in range(6) if truth(order[:k].tolist()) >= level)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -80,7 +84,7 @@ def test_every_column_by_brute_force(seed: int, kind: str):
     """Sizes, guarantees, prefixes of the SHAP orders, overlap, share and hurting features."""
     model, data = small(seed)
     law = Background(data) if kind == "joint" else Marginals.fit(data)
-    found = compare(model, data[:5], law, delta=float(DELTA))
+    found = compare(model, data[:5], law, delta=float(DELTA), dependence=True)
     frame = found.to_frame()
     other = "independent" if kind == "joint" else "joint"
     assert list(frame) == [*COLUMNS, f"{other}_guarantee_lower", f"{other}_guarantee_upper"]
@@ -115,6 +119,47 @@ def test_every_column_by_brute_force(seed: int, kind: str):
         inside = sum(abs(values[u]) for u in chosen)
         assert line["shap_share"] == pytest.approx(inside / np.abs(values).sum())
         assert line["hurting"] == sum(sign * values[u] < 0 for u in top)
+
+
+@pytest.mark.parametrize("kind", ["joint", "independent"])
+def test_certainty_by_brute_force(kind: str):
+    """At delta = 1 the orders of SHAP are followed until the class is certain."""
+    model, data = small(7)
+    law = Background(data) if kind == "joint" else Marginals.fit(data)
+    found = compare(model, data[:6], law, delta=1)
+    frame = found.to_frame()
+    assert list(frame) == COLUMNS
+    for i, line in frame.iterrows():
+        truth = truths(model, data[int(i)], data, kind)
+        values = found.shap_values[int(i)]
+        sign = 1 if line["prediction"] else -1
+        by_size, by_sign = (np.argsort(-v, kind="stable") for v in (abs(values), sign * values))
+        assert line["reason_size"] == line["sure_size"] == smallest(truth, Fraction(1))
+        assert line["guarantee_lower"] == line["guarantee_upper"] == 1
+        assert line["abs_shap_size"] == shortest(truth, by_size, Fraction(1))
+        assert line["signed_shap_size"] == shortest(truth, by_sign, Fraction(1))
+        exact = truth(by_size[: line["reason_size"]].tolist())
+        assert Fraction(line["top_shap_guarantee_lower"]) <= exact
+        assert exact <= Fraction(line["top_shap_guarantee_upper"])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_certainty_along_an_order_takes_no_decision(classes: int, monkeypatch: pytest.MonkeyPatch):
+    """How far certainty is along an order is a sum, whatever the law."""
+    from sklearn_probsr import _prefixes
+
+    rng = np.random.default_rng(classes)
+    weights = rng.standard_normal((classes, 30))
+    model = (
+        LinearModel(weights[0], 0.1) if classes == 2 else ArgmaxModel(weights, np.zeros(classes))
+    )
+    rows = rng.integers(0, 2, (4, 30))
+    monkeypatch.setattr(_prefixes, "score", lambda *_: (np.zeros(4), np.ones(4)))
+    monkeypatch.setattr(_prefixes, "_one_by_one", None)
+    frame = compare(model, rows, delta=1).to_frame()
+    for name in ("abs_shap_size", "signed_shap_size"):
+        assert (frame["sure_size"] <= frame[name]).all()
+        assert (frame[name] <= 30).all()
 
 
 @pytest.mark.parametrize("d", [8, 40])
@@ -199,6 +244,66 @@ def test_other_methods_are_scored_alike():
     message = "others['Anchors'] must hold one set of features per row, 2, got 1."
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         compare(model, data[:2], Background(data), others={"Anchors": [[0]]})
+
+
+def test_what_dependence_matters_is_told_if_asked_for():
+    """Over background rows and over marginals there are two columns and a line more; else none."""
+    model, data = small(4)
+    for law, word, line in (
+        (Background(data), "independent", "If the features were independent, the reasons'"),
+        (Marginals.fit(data), "joint", "In the rows themselves, where features go together,"),
+    ):
+        plain, asked = (compare(model, data, law, dependence=d) for d in (False, True))
+        more = [f"{word}_guarantee_lower", f"{word}_guarantee_upper"]
+        assert list(plain.to_frame()) == COLUMNS
+        assert list(asked.to_frame()) == [*COLUMNS, *more]
+        pd.testing.assert_frame_equal(plain.to_frame(), asked.to_frame()[COLUMNS])
+        told = asked.summary().split("\n")
+        assert plain.summary().split("\n") == told[:-1]
+        assert told[-1].startswith(line)
+    coins = compare(LinearModel([2.0, -1.0], 0.3), [[1, 0]], dependence=True)
+    assert list(coins.to_frame()) == COLUMNS
+    assert coins.summary().split("\n")[-1] == (
+        "independent_guarantee is missing: uniform completions know of no rows whose features "
+        "depend."
+    )
+
+
+def test_a_column_that_cannot_be_had_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Where certainty is not proved, the others are told, with the reason, everywhere."""
+    from sklearn_probsr._batches import Question
+
+    answer = Question.answer
+
+    def unsure(self: Question, *args: Any, **options: Any) -> Any:
+        if self.options["delta"] == 1:
+            raise UnreachableError("delta = 1 is not proved for row 0.")
+        return answer(self, *args, **options)
+
+    monkeypatch.setattr(Question, "answer", unsure)
+    model, data = small(5)
+    found = compare(model, data, Background(data))
+    assert found.missing == {"sure_size": "delta = 1 is not proved for row 0."}
+    again = Comparison.from_json(found.to_json())
+    assert "NaN" not in found.to_json()
+    for one in (found, again):
+        frame = one.to_frame()
+        assert list(frame) == COLUMNS
+        assert frame["sure_size"].isna().all()
+        assert not frame.drop(columns="sure_size").isna().any(axis=None)
+        words = one.summary()
+        assert "to be certain" not in words
+        assert words.endswith("\nsure_size is missing: delta = 1 is not proved for row 0.")
+        assert one.growth.levels == LEVELS[:-1]
+        figure = one.plot()
+        labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        assert labels == ["the reason", "by SHAP\ntowards the class", "by |SHAP|"]
+        plt.close(figure)
+        one.to_html(tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert "For certain</dt>" not in page
+        assert "sure_size is missing: delta = 1 is not proved for row 0." in page
+        assert '"sure":' not in page
 
 
 def test_tables_words_and_files():

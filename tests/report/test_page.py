@@ -177,7 +177,10 @@ def kinds() -> dict[str, Any]:
     return {
         "uniform": some,
         "background": lambda: compare(scorecard(), rows[:8], rows, delta=0.9),
-        "marginals": lambda: compare(scorecard(), rows[:8], Marginals.fit(rows), delta=0.93),
+        "independent": lambda: compare(scorecard(), rows[:8], rows, delta=0.9, dependence=True),
+        "marginals": lambda: compare(
+            scorecard(), rows[:8], Marginals.fit(rows), delta=0.93, dependence=True
+        ),
         "units": lambda: compare(model, data, data, delta=0.8),
         "missing values": gaps,
         "three classes": irises,
@@ -227,6 +230,7 @@ def test_numbers_are_those_of_the_table(kind: str, tmp_path: Path):
     lower = {"top": "top_shap", "independent": "independent", "joint": "joint"}
     lower |= {f"other-{k}-lower": name for k, name in enumerate(found.others)}
     for key, name in lower.items():
+        assert (key in data["columns"]) == (f"{name}_guarantee_lower" in table)
         if key in data["columns"]:
             column = table[f"{name}_guarantee_lower"].tolist()
             for part, bound in zip(data["columns"][key], column, strict=True):

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sklearn_probsr import (
     Enclosure,
     LinearModel,
-    Uniform,
     UnreachableError,
     guarantee,
     guarantee_curve,
+    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
@@ -341,7 +341,9 @@ class BlurredLaw(CoinLaw):
 
 def blurred(delta: str, slack: str | None = None) -> Found:
     task = Task(Fraction(delta), slack=None if slack is None else Fraction(slack))
-    return search(BlurredLaw(PAPER, PAPER, Uniform()), np.array([PAPER_X], dtype=bool), task)
+    return search(
+        BlurredLaw(PAPER, PAPER, law_of(PAPER).sums), np.array([PAPER_X], dtype=bool), task
+    )
 
 
 def test_undecided_is_strict_and_says_its_epsilon():
@@ -464,3 +466,127 @@ def test_what_is_merely_undecided_is_not_called_unreachable():
     model = LinearModel(weights, float(weights.sum() - 500))
     with pytest.raises(UnreachableError, match=r"^delta = 0\.5 is not proved for row 0 without"):
         sufficient_reason(model, np.ones(100), delta=0.5, exclude=range(60))
+
+
+# --- whole numbers: certainty and few features -------------------------------------------------
+
+
+def no_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make tables and engines fail."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a probability is computed")
+
+    monkeypatch.setattr("sklearn_probsr._ranking.build_tables", refuse)
+    monkeypatch.setattr("sklearn_probsr._search.lattice_rows", refuse)
+    monkeypatch.setattr("sklearn_probsr.engines.fourier", refuse)
+    monkeypatch.setattr("sklearn_probsr.engines.lattice", refuse)
+    monkeypatch.setattr("sklearn_probsr.engines.enumeration", refuse)
+
+
+FORCED = (3, 5)
+
+
+def certain_size(model: LinearModel, row: np.ndarray, barred: tuple[int, ...]) -> int | None:
+    """Return how many features beside some make the class certain, in exact rationals."""
+    weights = [Fraction(w) for w in model.weights.tolist()]
+    total = sum((w for w, x in zip(weights, row, strict=True) if x), -Fraction(model.threshold))
+    sign = 1 if total >= 0 else -1
+    # What the class loses at worst when a feature is unknown.
+    worst = [
+        max(sign * w if x else -sign * w, Fraction(0)) for w, x in zip(weights, row, strict=True)
+    ]
+    left = abs(total) - sum(worst)
+    free = sorted((w for i, w in enumerate(worst) if i not in barred), reverse=True)
+    for k, known in enumerate(accumulate(free, initial=left + sum(worst[i] for i in FORCED))):
+        if known > 0 or (known == 0 and sign > 0):
+            return k
+    return None
+
+
+@pytest.mark.parametrize("d", [7, 40, 300])
+@pytest.mark.parametrize("lattice", [False, True])
+def test_certainty_is_a_sort(d: int, lattice: bool, monkeypatch: pytest.MonkeyPatch):
+    """With delta = 1 no probability is computed: sizes by exact rationals, a guarantee of 1."""
+    no_probabilities(monkeypatch)
+    rng = np.random.default_rng(d)
+    weights = rng.integers(-9, 10, d) if lattice else rng.standard_normal(d)
+    model, rows = LinearModel(weights, float(weights.sum() / 2)), rng.integers(0, 2, (30, d))
+    excluded = min(set(range(d)) - {*FORCED}, key=lambda i: abs(weights[i]))
+    task = {"include": FORCED, "exclude": [excluded]}
+    sizes = [certain_size(model, row, (*FORCED, excluded)) for row in rows]
+    rows = rows[[size is not None for size in sizes]]
+    found = sufficient_reasons(model, rows, delta=1, **task)
+    assert found.size.tolist() == [size + 2 for size in sizes if size is not None]
+    assert found.size_lower.tolist() == found.size.tolist()
+    assert set(found.minimality) == {"minimum"}
+    for i, row in enumerate(rows):
+        assert found[i].guarantee == Enclosure.of(Fraction(1))
+        assert sufficient_reason(model, row, delta=1, **task).features == found[i].features
+    longest = int(found.size.max())
+    again = sufficient_reasons(model, rows, delta=1, **task, max_size=longest)
+    assert again.mask.tolist() == found.mask.tolist()
+
+
+@pytest.mark.parametrize("lattice", [False, True])
+@pytest.mark.parametrize("d", [12, 100])
+def test_the_best_set_short_of_certainty(d: int, lattice: bool):
+    """With delta = 1 and a largest size: its best set, and how many would have been needed."""
+    rng = np.random.default_rng(d)
+    weights = rng.integers(-9, 10, d) if lattice else rng.standard_normal(d)
+    model, rows = LinearModel(weights, float(weights.sum() / 2)), rng.integers(0, 2, (10, d))
+    sure, found = (sufficient_reasons(model, rows, delta=1, max_size=m) for m in (None, 3))
+    assert (sure.size > 3).all()
+    assert set(found.minimality) == {"best-of-size"}
+    assert found.size_lower.tolist() == sure.size.tolist()
+    for i, row in enumerate(rows):
+        best = guarantee_curve(model, row)
+        assert found[i].size == 3
+        assert best.lower[3] <= found.upper[i] < 1
+        assert found.lower[i] <= best.upper[3]
+        assert found.upper[i] - found.lower[i] <= 1e-4
+        alone = sufficient_reason(model, row, delta=1, max_size=3)
+        assert (alone.features, alone.guarantee) == (found[i].features, found[i].guarantee)
+
+
+def test_certainty_that_cut_integers_cannot_tell():
+    """A tie, and a weight below it that no 64 bits hold beside the first, are told apart."""
+    tie = LinearModel([2.0**90, 2.0**-900], 2.0**90)
+    assert sufficient_reason(tie, [1, 1], delta=1).features == (0,)
+    below = LinearModel([2.0**90, -(2.0**-900)], 2.0**90)
+    assert sufficient_reason(below, [1, 0], delta=1).features == (0, 1)
+    for reasons in (
+        sufficient_reasons(tie, [[1, 1], [0, 1]], delta=1),
+        sufficient_reasons(below, [[1, 0], [1, 1]], delta=1),
+    ):
+        assert [reason.guarantee.exact for reason in reasons] == [1, 1]
+        assert set(reasons.minimality) == {"minimum"}
+
+
+@settings(max_examples=300)
+@given(cases(largest=12), levels(), st.data())
+def test_few_features_are_counted(case: Case, delta: float, data: st.DataObject):
+    """In a batch as alone, the guarantee of few features is the exact rational."""
+    rows = data.draw(st.lists(st.tuples(*[st.integers(0, 1)] * case.d), min_size=1, max_size=4))
+    most = data.draw(st.one_of(st.none(), st.integers(0, case.d)))
+    model = models(case)
+    found = sufficient_reasons(model, rows, delta=delta, max_size=most)
+    for i, row in enumerate(rows):
+        other = Case(case.weights, case.threshold, case.strict, row)
+        least = other.minimum_size(decimal_fraction(delta))
+        size = least if most is None else min(least, most)
+        assert found[i].guarantee.exact == other.guarantee(found[i].features)
+        assert found[i].size == size
+        assert found[i].minimality == ("minimum" if size == least else "best-of-size")
+        assert found[i].guarantee.exact == other.best(size)
+
+
+@pytest.mark.parametrize("d", [1, 7, 16])
+def test_few_features_need_no_tables(d: int, monkeypatch: pytest.MonkeyPatch):
+    """The subsets of few features are counted before anything is built."""
+    no_probabilities(monkeypatch)
+    rng = np.random.default_rng(d)
+    model = LinearModel(rng.standard_normal(d), 0.1)
+    found = sufficient_reasons(model, rng.integers(0, 2, (20, d)), delta=0.9)
+    assert set(found.minimality) == {"minimum"}
+    assert all(reason.guarantee.exact is not None for reason in found)

@@ -215,3 +215,29 @@ def test_marginals_must_fit_the_model():
     message = "Product must hold one probability per feature, 2, got 3."
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         guarantee(LinearModel([1.0, 2.0], 1), [1, 1], [], distribution=Product([0.5] * 3))
+
+
+@pytest.mark.parametrize("d", [20, 150])
+def test_certainty_builds_no_spectra(d: int, monkeypatch: pytest.MonkeyPatch):
+    """With delta = 1 the largest costs are known until the others fit the margin; no more."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a probability is computed")
+
+    for name in ("_costs.shared_of", "_independent.shared_of", "_costs.enclose_finite"):
+        monkeypatch.setattr(f"sklearn_probsr.{name}", refuse)
+    rng = np.random.default_rng(d)
+    model = LinearModel(rng.standard_normal(d), 0.1)
+    rows, law = rng.integers(0, 2, (5, d)), Product(rng.uniform(0.1, 0.9, d))
+    found = sufficient_reasons(model, rows, delta=1, distribution=law)
+    for row, reason in zip(rows.tolist(), found, strict=True):
+        parts = [Fraction(w) * x for w, x in zip(model.weights.tolist(), row, strict=True)]
+        margin = sum(parts) - Fraction(model.threshold)
+        sign = 1 if margin >= 0 else -1
+        weights = [sign * Fraction(w) for w in model.weights.tolist()]
+        worst = [max(w if x else -w, Fraction(0)) for w, x in zip(weights, row, strict=True)]
+        left = [sum(sorted(worst)[: d - k]) for k in range(d + 1)]
+        assert reason.size == next(k for k in range(d + 1) if left[k] <= sign * margin)
+        assert reason.minimality == "minimum"
+        assert reason.guarantee.exact == 1
+        assert guarantee(model, row, reason.features, distribution=law).exact == 1

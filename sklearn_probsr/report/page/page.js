@@ -100,7 +100,7 @@
         ["signed", `By signed SHAP`, data.columns.signed],
         ["shap", `By |SHAP|`, data.columns.abs],
         ["certain", `For certain`, data.columns.sure],
-      ];
+      ].filter(([, , sizes]) => sizes);
       const most = Math.max(1, ...kinds.map(([, , sizes]) => largest(sizes)));
       const step = Math.ceil((most + 1) / 40);
       const parts = kinds.map(([kind, label, sizes]) => {
