@@ -6,12 +6,13 @@ import hashlib
 import math
 import operator
 import uuid
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import joblib
 import numpy as np
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from sklearn_probsr._api import sufficient_reasons
@@ -24,8 +25,10 @@ __all__ = ["Question", "check_seed"]
 
 # Rows that are searched at once: a progress bar moves by so many, and a job of joblib takes them.
 _FAST, _SLOW, _LONG = 8192, 64, 4
-# In a job's process: the last question, with the tables that its model has built.
-_KEPT: dict[str, Question] = {}
+# In a job's process: the last model and distribution, with the tables that were built for them.
+_KEPT: dict[str, tuple[AnyModel, Distribution]] = {}
+# What of a job's answer does not travel: whoever asked has it.
+_AT_HOME = ("model", "distribution", "rows")
 
 
 def check_seed(seed: Any) -> int | None:
@@ -41,7 +44,10 @@ def check_seed(seed: Any) -> int | None:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of every row; ``options`` are those of `sufficient_reasons`."""
+    """What is asked of every row; ``options`` are those of `sufficient_reasons`.
+
+    ``token`` stands for model and distribution, where another process has them already.
+    """
 
     model: AnyModel
     distribution: Distribution
@@ -54,30 +60,56 @@ class Question:
         """Return the reasons of checked rows; the number of jobs changes nothing in them."""
         slow = _LONG if self.options.get("prove") is True else _SLOW
         size = _FAST if self._fast else slow
-        jobs = 1 if n_jobs is None else n_jobs
+        jobs = joblib.effective_n_jobs(n_jobs)
         if jobs != 1:
-            size = max(min(size, math.ceil(len(rows) / joblib.effective_n_jobs(jobs))), 1)
+            size = max(min(size, math.ceil(len(rows) / jobs)), 1)
         if len(rows) <= size:
             return self.search(rows)
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        joined = SufficientReasons.concatenate(self._found(chunks, jobs, silent))
-        return replace(joined, model=self.model, distribution=self.distribution)
+        found = enumerate(map(self.search, chunks)) if jobs == 1 else self._shared(chunks, n_jobs)
+        return SufficientReasons.concatenate(_in_order(found, len(chunks), silent))
 
     @property
     def _fast(self) -> bool:
         coins = isinstance(self.distribution, Uniform) and len(self.model.classes) == 2
         return coins and self.method == "certified"
 
-    def _found(self, chunks: Sequence[Any], jobs: int, silent: bool) -> list[SufficientReasons]:
-        from shap.utils import show_progress
+    def _shared(
+        self, chunks: Sequence[NDArray[Any]], n_jobs: int | None
+    ) -> Iterator[tuple[int, SufficientReasons]]:
+        """Yield the number and the reasons of every chunk, found by jobs of joblib."""
+        backend, _ = get_active_backend()
+        how = "generator" if backend.supports_return_generator else "list"
+        with joblib.Parallel(n_jobs=n_jobs, return_as=how, batch_size=1) as parallel:
+            if getattr(backend, "supports_sharedmem", False):
+                yield from enumerate(parallel(joblib.delayed(self.search)(c) for c in chunks))
+            else:
+                yield from self._sent(chunks, parallel, joblib.effective_n_jobs(n_jobs))
 
-        if jobs == 1:
-            found: Iterable[SufficientReasons] = map(self.search, chunks)
-        else:
-            parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
-            found = parallel(joblib.delayed(_search)(self, chunk) for chunk in chunks)
-        name = "SufficientReasonExplainer"
-        return list(show_progress(found, total=len(chunks), desc=name, silent=silent))
+    def _sent(
+        self, chunks: Sequence[NDArray[Any]], parallel: joblib.Parallel, jobs: int
+    ) -> Iterator[tuple[int, SufficientReasons]]:
+        """Yield what other processes find, which may be on other machines.
+
+        Model and background go along with as many chunks as there are jobs, and a process keeps
+        them. One that got none of these hands its chunks back, and they are sent once more: every
+        turn answers at least the chunks that bring them.
+        """
+        law = (self.model, self.distribution)
+        asked = (self.method, self.options, self.seed)
+        waiting = list(range(len(chunks)))
+        while waiting:
+            turn, waiting = waiting, []
+            answers = parallel(
+                joblib.delayed(_search)(self.token, law if k < jobs else None, *asked, chunks[i])
+                for k, i in enumerate(turn)
+            )
+            for i, found in zip(turn, answers, strict=True):
+                if found is None:
+                    waiting.append(i)
+                else:
+                    home: dict[str, Any] = dict(zip(_AT_HOME, (*law, chunks[i]), strict=True))
+                    yield i, SufficientReasons(**home, **found)
 
     def search(self, rows: NDArray[Any]) -> SufficientReasons:
         """Return the reasons of a few rows, at once."""
@@ -105,10 +137,34 @@ class Question:
         )
 
 
-def _search(question: Question, rows: NDArray[Any]) -> SufficientReasons:
-    """Search in a job: what an earlier one of the same process has built is used again."""
-    kept = _KEPT.get(question.token)
+def _search(
+    token: str,
+    law: tuple[AnyModel, Distribution] | None,
+    method: str,
+    options: dict[str, Any],
+    seed: int | None,
+    rows: NDArray[Any],
+) -> dict[str, Any] | None:
+    """Search in a job, with what an earlier one of the same process has built.
+
+    Returns the fields of the reasons that whoever asked has not; None if this process has no model
+    and distribution of that token.
+    """
+    kept = _KEPT.get(token, law)
     if kept is None:
+        return None
+    if token not in _KEPT:
         _KEPT.clear()
-        kept = _KEPT[question.token] = question
-    return kept.search(rows)
+        _KEPT[token] = kept
+    found = Question(*kept, method, options, seed, token).search(rows)
+    return {f.name: getattr(found, f.name) for f in fields(found) if f.name not in _AT_HOME}
+
+
+def _in_order(
+    found: Iterable[tuple[int, SufficientReasons]], n: int, silent: bool
+) -> list[SufficientReasons]:
+    """Return the reasons of every chunk, with a progress bar while they are found."""
+    from shap.utils import show_progress
+
+    bar = show_progress(found, total=n, desc="SufficientReasonExplainer", silent=silent)
+    return [reasons for _, reasons in sorted(bar, key=lambda pair: pair[0])]

@@ -49,7 +49,7 @@ def grow(
     levels = tuple(sorted({*LEVELS, *known}))
     for level in levels:
         options = question.options | {"delta": level}
-        asked = replace(question, options=options, token=f"{question.token}-{level}")
+        asked = replace(question, options=options)
         found.append(known.get(level) or asked.answer(rows, n_jobs, silent=False))
     return Growth(
         levels,

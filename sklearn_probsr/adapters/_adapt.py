@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr._argmax import AnyModel, ArgmaxModel
+from sklearn_probsr._checks import listing
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._units import Unit
 from sklearn_probsr.adapters._adapted import Adapted
@@ -17,10 +18,12 @@ from sklearn_probsr.adapters._compare import compare
 from sklearn_probsr.adapters._decision import Choice, Contest, Decision, choose, contest
 from sklearn_probsr.adapters._follow import follow
 from sklearn_probsr.adapters._raw import RawColumns, raw_columns
+from sklearn_probsr.adapters._registry import name_of
 from sklearn_probsr.adapters._rows import Input
 from sklearn_probsr.adapters._states import gather, make_units
+from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["adapt", "to_linear_model"]
+__all__ = ["adapt", "adapt_again", "to_linear_model"]
 
 
 def to_linear_model(
@@ -131,9 +134,7 @@ def adapt(
     ('mean radius < 14.02', 'mean radius in [14.02, 21.07)', 'mean radius ≥ 21.07')
     """
     raw = raw_columns(estimator, feature_names, X_sample)
-    decision = _decision(estimator, raw, binary=binary)
-    several = contest(decision) if all_classes and target is None and versus is None else None
-    choice = several or choose(decision, target, versus)
+    choice = _choice(_decision(estimator, raw, binary), target, versus, all_classes)
     bases = _bases(choice)
     sample = None if X_sample is None else raw.check(X_sample)
     rows = None if sample is None else gather(bases, sample)
@@ -149,6 +150,41 @@ def adapt(
     if rows is not None:
         compare(estimator, sample, model, rows, bases, choice)
     return Adapted(model, tuple(units), raw.names, raw, tuple(bases))
+
+
+def adapt_again(
+    estimator: Any,
+    model: AnyModel,
+    feature_names: Sequence[str],
+    *,
+    target: Any = None,
+    versus: Any = None,
+    binary: bool = False,
+) -> Adapted:
+    """Return what `adapt` returned, with ``all_classes``, for an estimator whose model is known.
+
+    No sample is needed: what it told is in the model.
+
+    Raises
+    ------
+    InvalidInputError
+        If the model has not the columns that the estimator's steps give.
+    """
+    raw = raw_columns(estimator, feature_names, None)
+    bases = _bases(_choice(_decision(estimator, raw, binary), target, versus, all_classes=True))
+    names = tuple(_unique([base.name for base in bases]))
+    if names != model.feature_names:
+        raise InvalidInputError(
+            f"The linear model of {name_of(estimator)} must have the columns {listing(names)}, got "
+            f"{listing(model.feature_names)}. Make the explainer anew."
+        )
+    units = model.units or tuple(Unit.binary(name, i) for i, name in enumerate(names))
+    return Adapted(model, units, raw.names, raw, tuple(bases))
+
+
+def _choice(decision: Decision, target: Any, versus: Any, all_classes: bool) -> Choice | Contest:
+    several = contest(decision) if all_classes and target is None and versus is None else None
+    return several or choose(decision, target, versus)
 
 
 def _raw_inputs(bases: Sequence[Base]) -> NDArray[np.bool_]:
