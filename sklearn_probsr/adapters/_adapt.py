@@ -14,14 +14,17 @@ from sklearn_probsr.adapters._columns import Base, Columns, Kind
 from sklearn_probsr.adapters._decision import Choice, Contest, Decision, choose, contest
 from sklearn_probsr.adapters._follow import follow
 from sklearn_probsr.adapters._raw import RawColumns, raw_columns
+from sklearn_probsr.adapters._registry import name_of
 from sklearn_probsr.adapters._running import Input
 from sklearn_probsr.adapters._states import gather, make_units
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._units import Unit
 
-__all__ = ["adapt", "to_linear_model"]
+__all__ = ["adapt", "adapt_again", "to_linear_model"]
 
 
 def to_linear_model(
@@ -132,9 +135,7 @@ def adapt(
     ('mean radius < 14.02', 'mean radius in [14.02, 21.07)', 'mean radius ≥ 21.07')
     """
     raw = raw_columns(estimator, feature_names, X_sample)
-    decision = _decision(estimator, raw, binary=binary)
-    several = contest(decision) if all_classes and target is None and versus is None else None
-    choice = several or choose(decision, target, versus)
+    choice = _choice(_decision(estimator, raw, binary), target, versus, all_classes)
     bases = _bases(choice)
     sample = None if X_sample is None else raw.check(X_sample)
     rows = None if sample is None else gather(bases, sample)
@@ -150,6 +151,41 @@ def adapt(
     if rows is not None:
         compare(estimator, sample, model, rows, bases, choice)
     return Adapted(model, tuple(units), raw.names, raw, tuple(bases))
+
+
+def adapt_again(
+    estimator: Any,
+    model: Model,
+    feature_names: Sequence[str],
+    *,
+    target: Any = None,
+    versus: Any = None,
+    binary: bool = False,
+) -> Adapted:
+    """Return what `adapt` returned, with ``all_classes``, for an estimator whose model is known.
+
+    No sample is needed: what it told is in the model.
+
+    Raises
+    ------
+    InvalidInputError
+        If the model has not the columns that the estimator's steps give.
+    """
+    raw = raw_columns(estimator, feature_names, None)
+    bases = _bases(_choice(_decision(estimator, raw, binary), target, versus, all_classes=True))
+    names = tuple(_unique([base.name for base in bases]))
+    if names != model.feature_names:
+        raise InvalidInputError(
+            f"The linear model of {name_of(estimator)} must have the columns {listing(names)}, got "
+            f"{listing(model.feature_names)}. Make the explainer anew."
+        )
+    units = model.units or tuple(Unit.binary(name, i) for i, name in enumerate(names))
+    return Adapted(model, units, raw.names, raw, tuple(bases))
+
+
+def _choice(decision: Decision, target: Any, versus: Any, all_classes: bool) -> Choice | Contest:
+    several = contest(decision) if all_classes and target is None and versus is None else None
+    return several or choose(decision, target, versus)
 
 
 def _raw_inputs(bases: Sequence[Base]) -> NDArray[np.bool_]:

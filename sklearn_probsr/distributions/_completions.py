@@ -171,6 +171,13 @@ class Product:
             )
         return cls(tuple(Fraction(count, len(rows)) for count in ones))
 
+    # By integers, as a skops file holds no fractions.
+    def __getstate__(self) -> dict[str, Any]:
+        return {"p": [p.as_integer_ratio() for p in self.p]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self, tuple(Fraction(*p) for p in state["p"]))
+
     def __hash__(self) -> int:
         return self._hash
 

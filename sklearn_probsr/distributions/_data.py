@@ -42,8 +42,11 @@ class Data:
         if names is None:
             put(self, "source", self.rows)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.source, self.weights)
+    def __getstate__(self) -> dict[str, Any]:
+        return {"X": self.source, "weights": self.weights}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self, **state)
 
     @cached_property
     def rows(self) -> NDArray[Any]:

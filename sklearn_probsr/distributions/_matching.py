@@ -89,27 +89,30 @@ class Matching(Data):
 
     def with_rows(self, rows: ArrayLike) -> Matching:
         """Return the same split and settings for other columns of the same rows."""
-        return _rebuild(rows, self.min_rows, self.confirming, self.confidence, self.cautious)
+        return Matching(rows, **self._settings, confidence=self.confidence)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (
-            self.source, self.min_rows, self.confirming, self.confidence, self.cautious
-        )  # fmt: skip
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "min_rows": self.min_rows,
+            "confirm": self.confirming,
+            "cautious": self.cautious,
+        }
+
+    # Two integers, as a skops file holds no fraction.
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "X": self.source,
+            **self._settings,
+            "confidence": self.confidence.as_integer_ratio(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        confidence = Fraction(*state["confidence"])
+        type(self).__init__(self, **{**state, "confidence": confidence})
 
     def __str__(self) -> str:
         return f"the matching ones of {self.shape[0]} rows"
-
-
-def _rebuild(
-    rows: ArrayLike,
-    min_rows: int,
-    confirming: NDArray[np.bool_],
-    confidence: Fraction,
-    cautious: bool,
-) -> Matching:
-    return Matching(
-        rows, min_rows=min_rows, confirm=confirming, confidence=confidence, cautious=cautious
-    )
 
 
 def _whole(value: Any, name: str, least: int) -> int:

@@ -1,8 +1,15 @@
-"""The decorators of every compiled function."""
+"""The decorators of every compiled function, and where compiled code is kept."""
 
 from __future__ import annotations
 
+import functools
+import os
+import stat
+import sys
+import tempfile
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -13,22 +20,82 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Sums may be reordered and multiply-adds fused (the error bounds hold for any order); NaN and
 # infinity keep their meaning.
-_FAST = {"reassoc", "contract", "nsz"}
+_OPTIONS = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
 
 
 def kernel(function: F) -> F:
-    """Compile a function: cached on disk, without the GIL, sums in any order."""
-    compiled: F = numba.njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")(function)
+    """Compile a function: cached on disk if possible, without the GIL, sums in any order.
+
+    Numba keeps compiled code beside the module or below the user's home. Where it can write to
+    neither, a temporary directory that is this user's alone takes it, and else memory.
+    """
+    compiled: F
+    try:
+        compiled = numba.njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError:  # no place that can be written to
+        compiled = _elsewhere(function)
     return compiled
 
 
 def inner(function: F) -> F:
     """Compile a function that only compiled functions call: no door to Python is built."""
-    compiled: F = numba.njit(
-        nogil=True,
-        fastmath=_FAST,
-        error_model="numpy",
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )(function)
+    compiled: F = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
     return compiled
+
+
+def _elsewhere(function: Any) -> Any:
+    """Compile a function that Numba finds no place for."""
+    place = _temporary()
+    before = numba.config.CACHE_DIR
+    if place is not None:
+        numba.config.CACHE_DIR = place
+        try:
+            return numba.njit(cache=True, **_OPTIONS)(function)
+        except RuntimeError:  # full by now, or Numba was told to look elsewhere only
+            pass
+        finally:
+            numba.config.CACHE_DIR = before
+    _warn()
+    return numba.njit(**_OPTIONS)(function)
+
+
+@functools.cache
+def _warn() -> None:
+    """Say once that nothing is kept."""
+    warnings.warn(
+        "compiled code cannot be kept: neither the package nor the home nor the temporary "
+        "directory is a place where this user, and nobody else, can write. Every process compiles "
+        "anew, which takes seconds. Set NUMBA_CACHE_DIR to a directory of your own.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+@functools.cache
+def _temporary() -> str | None:
+    """Return a temporary directory that is this user's alone; None if there is none.
+
+    Numba reads pickles from it, which are code: whoever can write there can run what they like as
+    this user. It is one for each user, so that processes share it. Its name is no secret; what
+    counts is who made it.
+    """
+    if sys.platform == "win32":
+        return None
+    try:
+        path = Path(tempfile.gettempdir()).resolve() / f"sklearn-probsr-{os.geteuid()}"
+        path.mkdir(mode=0o700, exist_ok=True)
+        return str(path) if _is_private(path) else None
+    except OSError:
+        return None
+
+
+def _is_private(path: Path) -> bool:
+    """Whether a directory is this user's alone, and nobody can put another one in its place."""
+    user, own = os.geteuid(), path.lstat()
+    if not stat.S_ISDIR(own.st_mode) or own.st_uid != user or own.st_mode & 0o077:
+        return False
+    return all(
+        # In a sticky directory, as /tmp is, an entry can be replaced by its owner alone.
+        above.st_uid in {0, user} and (not above.st_mode & 0o022 or above.st_mode & stat.S_ISVTX)
+        for above in (folder.stat() for folder in path.parents)
+    )

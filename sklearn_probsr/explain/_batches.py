@@ -6,17 +6,20 @@ import hashlib
 import math
 import operator
 import uuid
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import joblib
 import numpy as np
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from sklearn_probsr._functions import answer
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
+from sklearn_probsr.model._base import Model
 from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
@@ -24,8 +27,10 @@ __all__ = ["Question", "check_seed"]
 
 # Rows that are searched at once: a progress bar moves by so many, and a job of joblib takes them.
 _SLOW, _LONG = 64, 4
-# In a job's process: the last question, with the tables that its model has built.
-_KEPT: dict[str, Question] = {}
+# In a job's process: the last law, with the tables that were built for it.
+_KEPT: dict[str, Law] = {}
+# What of a job's answer does not travel: whoever asked has it.
+_AT_HOME = ("model", "distribution", "rows")
 
 
 def check_seed(seed: Any) -> int | None:
@@ -41,7 +46,10 @@ def check_seed(seed: Any) -> int | None:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of every row; ``options`` are those of `sufficient_reasons`."""
+    """What is asked of every row; ``options`` are those of `sufficient_reasons`.
+
+    ``token`` stands for model and distribution, where another process has them already.
+    """
 
     law: Law
     method: str
@@ -54,25 +62,51 @@ class Question:
         size = self.law.rows_at_once if self.method == "certified" else _SLOW
         if self.options.prove is True:
             size = min(size, _LONG)
-        jobs = 1 if n_jobs is None else n_jobs
+        jobs = joblib.effective_n_jobs(n_jobs)
         if jobs != 1:
-            size = max(min(size, math.ceil(len(rows) / joblib.effective_n_jobs(jobs))), 1)
+            size = max(min(size, math.ceil(len(rows) / jobs)), 1)
         if len(rows) <= size:
             return self.search(rows)
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        joined = SufficientReasons.concatenate(self._found(chunks, jobs, silent))
-        return replace(joined, model=self.law.model, distribution=self.law.distribution)
+        found = enumerate(map(self.search, chunks)) if jobs == 1 else self._shared(chunks, n_jobs)
+        return SufficientReasons.concatenate(_in_order(found, len(chunks), silent))
 
-    def _found(self, chunks: Sequence[Any], jobs: int, silent: bool) -> list[SufficientReasons]:
-        from shap.utils import show_progress
+    def _shared(
+        self, chunks: Sequence[NDArray[Any]], n_jobs: int | None
+    ) -> Iterator[tuple[int, SufficientReasons]]:
+        """Yield the number and the reasons of every chunk, found by jobs of joblib."""
+        backend, _ = get_active_backend()
+        how = "generator" if backend.supports_return_generator else "list"
+        with joblib.Parallel(n_jobs=n_jobs, return_as=how, batch_size=1) as parallel:
+            if getattr(backend, "supports_sharedmem", False):
+                yield from enumerate(parallel(joblib.delayed(self.search)(c) for c in chunks))
+            else:
+                yield from self._sent(chunks, parallel, joblib.effective_n_jobs(n_jobs))
 
-        if jobs == 1:
-            found: Iterable[SufficientReasons] = map(self.search, chunks)
-        else:
-            parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
-            found = parallel(joblib.delayed(_search)(self, chunk) for chunk in chunks)
-        name = "SufficientReasonExplainer"
-        return list(show_progress(found, total=len(chunks), desc=name, silent=silent))
+    def _sent(
+        self, chunks: Sequence[NDArray[Any]], parallel: joblib.Parallel, jobs: int
+    ) -> Iterator[tuple[int, SufficientReasons]]:
+        """Yield what other processes find, which may be on other machines.
+
+        Model and background go along with as many chunks as there are jobs, and a process keeps
+        them. One that got none of these hands its chunks back, and they are sent once more: every
+        turn answers at least the chunks that bring them.
+        """
+        pair = (self.law.model, self.law.distribution)
+        asked = (self.method, self.options, self.seed)
+        waiting = list(range(len(chunks)))
+        while waiting:
+            turn, waiting = waiting, []
+            answers = parallel(
+                joblib.delayed(_search)(self.token, pair if k < jobs else None, *asked, chunks[i])
+                for k, i in enumerate(turn)
+            )
+            for i, found in zip(turn, answers, strict=True):
+                if found is None:
+                    waiting.append(i)
+                else:
+                    home: dict[str, Any] = dict(zip(_AT_HOME, (*pair, chunks[i]), strict=True))
+                    yield i, SufficientReasons(**home, **found)
 
     def search(self, rows: NDArray[Any]) -> SufficientReasons:
         """Return the reasons of a few rows, at once."""
@@ -93,10 +127,34 @@ class Question:
         return answer(self.law, rows, self.options, self.method, rng)
 
 
-def _search(question: Question, rows: NDArray[Any]) -> SufficientReasons:
-    """Search in a job: what an earlier one of the same process has built is used again."""
-    kept = _KEPT.get(question.token)
-    if kept is None:
+def _search(
+    token: str,
+    pair: tuple[Model, Any] | None,
+    method: str,
+    options: Options,
+    seed: int | None,
+    rows: NDArray[Any],
+) -> dict[str, Any] | None:
+    """Search in a job, with what an earlier one of the same process has built.
+
+    Returns the fields of the reasons that whoever asked has not; None if this process has no model
+    and distribution of that token.
+    """
+    law = _KEPT.get(token)
+    if law is None:
+        if pair is None:
+            return None
         _KEPT.clear()
-        kept = _KEPT[question.token] = question
-    return kept.search(rows)
+        law = _KEPT[token] = law_of(*pair)
+    found = Question(law, method, options, seed, token).search(rows)
+    return {f.name: getattr(found, f.name) for f in fields(found) if f.name not in _AT_HOME}
+
+
+def _in_order(
+    found: Iterable[tuple[int, SufficientReasons]], n: int, silent: bool
+) -> list[SufficientReasons]:
+    """Return the reasons of every chunk, with a progress bar while they are found."""
+    from shap.utils import show_progress
+
+    bar = show_progress(found, total=n, desc="SufficientReasonExplainer", silent=silent)
+    return [reasons for _, reasons in sorted(bar, key=lambda pair: pair[0])]

@@ -16,7 +16,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._batches import Question, check_seed
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.explain._masker import background_data, distribution_of
-from sklearn_probsr.explain._subject import subject_of
+from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.search._arguments import Options
 
@@ -69,7 +69,8 @@ class SufficientReasonExplainer(shap.Explainer):
     time_limit : float, default=10.0
         The most seconds that an integer programme may take in a row.
     n_jobs : int or None, default=None
-        How many jobs of joblib share the rows; the result is the same for any number.
+        How many jobs of joblib share the rows, on whichever backend is active; the result is the
+        same for any number. None: one, or what `joblib.parallel_config` says.
     seed : int or None, default=None
         Of a sampling method.
     feature_names : sequence of str or None, default=None
@@ -150,9 +151,13 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.seed = check_seed(seed)
         self.feature_names = None if feature_names is None else list(feature_names)
         self.output_names = output_names
-        subject = subject_of(model, background_data(masker), target, versus, feature_names)
+        if isinstance(masker, Prepared):
+            subject = subject_again(model, masker, target, versus)
+            law = masker.distribution
+        else:
+            subject = subject_of(model, background_data(masker), target, versus, feature_names)
+            law = distribution_of(masker, lambda X: subject.transform(subject.frame(X)))
         self._subject, self.linear_model = subject, subject.model
-        law = distribution_of(masker, lambda X: subject.transform(subject.frame(X)))
         self.law = law_of(self.linear_model, law)
         self.distribution = self.law.distribution
         self.expected_value = self._expected()
@@ -268,7 +273,17 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         values: NDArray[np.float64] = self(X, silent=silent).values
         return values
 
-    # --- files -------------------------------------------------------------------------------
+    # --- pickles and files -------------------------------------------------------------------
+
+    # Without what follows from the rest, and with one copy of the background: the one that counts,
+    # in the columns of the linear model. What raw rows had to tell is in it and in that model.
+    def __getstate__(self) -> dict[str, Any]:
+        prepared = Prepared(self.linear_model, self.distribution, self._subject.columns)
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        return {"model": self.model, "masker": prepared, **settings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self, **state)
 
     def save(self, out_file: Any, model_saver: Any = "auto", masker_saver: Any = "auto") -> None:
         """Write the explainer to an open binary file, as shap's explainers do.

@@ -142,6 +142,13 @@ class SlicedExplanation(shap.Explanation):
         twin._s = Slicer.from_slicer(**fields)
         return twin
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: these rows, and not the others that they were cut from."""
+        twin, at = copy.copy(self), np.atleast_1d(self._at)
+        twin._reasons = self._reasons[at]
+        twin._s.instance = Obj(np.arange(len(at)), [0]) if self._at.ndim else Obj(np.intp(0), [])
+        return twin.__dict__
+
     def plain(self) -> shap.Explanation:
         """Return a `shap.Explanation` without what makes it one of reasons."""
         return shap.Explanation.__copy__(self)

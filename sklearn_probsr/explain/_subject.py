@@ -4,23 +4,40 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.distributions._completions import Distribution, Product, Uniform
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._units import Unit
 
-__all__ = ["Subject", "subject_of"]
+__all__ = ["Prepared", "Subject", "subject_of", "subject_again"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What an explainer made of its model and masker: enough to make it again, without raw rows.
+
+    In place of a masker. ``columns`` are the names of the raw columns; None if the model is linear
+    as it is.
+    """
+
+    model: Model
+    distribution: Distribution
+    columns: tuple[str, ...] | None
 
 
 class Subject(ABC):
     """A linear model, and the way from the rows that a user has to its own."""
 
     model: Model
+    # The names of the raw columns; None if they are those of the model.
+    columns: tuple[str, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -121,6 +138,7 @@ class _Estimator(Subject):
     def __init__(self, adapted: Any) -> None:
         self.adapted = adapted
         self.model = adapted.model
+        self.columns = adapted.feature_names
 
     def frame(self, X: Any) -> Any:
         if not self.adapted.takes_text:
@@ -176,6 +194,23 @@ def subject_of(
         binary=data is None,  # coins, fair or not, are for 0/1 columns
         feature_names=feature_names,
         all_classes=True,
+    )
+    return _Estimator(adapted)
+
+
+def subject_again(model: Any, prepared: Prepared, target: Any, versus: Any) -> Subject:
+    """Return what was explained before; ``model`` is the same, or a copy."""
+    if prepared.columns is None:
+        return _Direct(prepared.model)
+    from sklearn_probsr.adapters._adapt import adapt_again
+
+    adapted = adapt_again(
+        model,
+        prepared.model,
+        prepared.columns,
+        target=target,
+        versus=versus,
+        binary=isinstance(prepared.distribution, Uniform | Product),
     )
     return _Estimator(adapted)
 

@@ -51,8 +51,12 @@ class Model(ABC):
         """Return the same model with other names of its columns."""
         return type(self)(**self._with(feature_names))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._with(self.feature_names))
+    # By the arguments alone, which are checked again: pickles and skops files hold no tables.
+    def __getstate__(self) -> dict[str, Any]:
+        return self._with(self.feature_names)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self, **state)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -276,7 +280,3 @@ class Model(ABC):
     @cached_property
     def _names_made_up(self) -> bool:
         return self.feature_names == check_names(None, self.n_features)
-
-
-def _rebuild(kind: type[Model], arguments: dict[str, Any]) -> Model:
-    return kind(**arguments)

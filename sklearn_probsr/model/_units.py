@@ -79,6 +79,9 @@ class Unit:
                 f"{len(self.labels)}."
             )
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self, **state)  # checked again
+
     @classmethod
     def binary(cls, name: str, column: int, labels: Sequence[str] = ()) -> Unit:
         """Return a column of zeros and ones; the labels are those of 0 and of 1."""

@@ -52,7 +52,7 @@ def grow(
     levels, found = [], []
     for level in sorted({*LEVELS, *known}):
         options = replace(question.options, delta=level)
-        asked = replace(question, options=options, token=f"{question.token}-{level}")
+        asked = replace(question, options=options)
         try:
             found.append(known.get(level) or asked.answer(rows, n_jobs, silent=False))
         except UnreachableError:

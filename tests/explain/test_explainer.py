@@ -4,7 +4,9 @@ import io
 import pickle
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -13,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import shap
+from joblib.parallel import ParallelBackendBase
 from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
@@ -249,20 +252,157 @@ def test_jobs_do_not_matter():
         assert same_reasons(found, alone)
         assert found.reasons.model is shared.linear_model
         assert found.distribution is shared.distribution
-        with joblib.parallel_config(backend="threading"):
-            assert same_reasons(shared(X[400:412]), alone)
+        for backend in ("threading", "multiprocessing"):
+            with joblib.parallel_config(backend=backend):
+                assert same_reasons(shared(X[400:412]), alone)
 
 
-def test_a_process_keeps_its_last_question():
-    """The tables of a model are built once in each process, not once for every chunk."""
+def test_the_jobs_of_a_configuration():
+    """None means as many jobs as joblib was told to take, as in scikit-learn; else one."""
+    X, _, _ = tumours()
+    rows = X[400:412].to_numpy(dtype=bool)
+    alone = explainer()._question.answer(rows, None, silent=True)
+    for n_jobs, pieces in ((None, 2), (1, 0)):
+        remote = Remote(workers=2)
+        with joblib.parallel_config(backend=remote, n_jobs=2):
+            found = explainer()._question.answer(rows, n_jobs, silent=True)
+        assert np.array_equal(found.mask, alone.mask)
+        assert len(remote.sent) == pieces
+
+
+class Remote(ParallelBackendBase):
+    """A backend of machines without a common disk: all that goes there and back is pickled.
+
+    The answers come as a list, as from Ray, Spark and multiprocessing.
+    """
+
+    def __init__(self, workers: int, forgetful: bool = False, late: int = 0, **options: Any):
+        super().__init__(**options)
+        self.memories: list[dict[str, Any]] = [{} for _ in range(workers)]
+        self.forgetful, self.late = forgetful, late
+        self.sent: list[int] = []
+        self.back: list[int] = []
+
+    def effective_n_jobs(self, n_jobs: int | None) -> int:
+        return len(self.memories)
+
+    def submit(self, func: Any, callback: Any = None) -> Any:
+        there = pickle.dumps(func)
+        # The last worker starts when the others have taken the first pieces.
+        n = len(self.sent)
+        awake = len(self.memories) - (n < self.late)
+        memory = {} if self.forgetful else self.memories[n % awake]
+        self.sent.append(len(there))
+        at_home, _batches._KEPT = _batches._KEPT, memory
+        try:
+            result = pickle.loads(there)()
+        finally:
+            _batches._KEPT = at_home
+        self.back.append(len(pickle.dumps(result)))
+        callback(result)
+        return SimpleNamespace(get=lambda: pickle.loads(pickle.dumps(result)))
+
+    apply_async = submit
+
+
+@cache
+def heavy() -> tuple[SufficientReasonExplainer, np.ndarray, int]:
+    """Return an explainer with a large background, rows, and the bytes of the background."""
+    rng = np.random.default_rng(0)
+    data = rng.random((3000, 20)) < 0.5
+    one = SufficientReasonExplainer(LinearModel(rng.normal(size=20), 0.1), data)
+    return one, data[:40], data.nbytes + one.distribution.weights.nbytes
+
+
+def test_the_background_goes_once_to_each_worker(monkeypatch: pytest.MonkeyPatch):
+    """Pieces carry rows there and arrays back, also if a machine is late or forgets."""
+    monkeypatch.setattr(_batches, "_SLOW", 2)
+    one, rows, size = heavy()
+    alone = one(rows)
+    for options, pieces, laws in (
+        ({"workers": 2}, 20, 2),
+        ({"workers": 3, "late": 3}, 20 + 5, 3 + 3),
+        ({"workers": 2, "forgetful": True}, sum(range(2, 21, 2)), 20),
+    ):
+        remote = Remote(**options)
+        with joblib.parallel_config(backend=remote, n_jobs=2):
+            found = one._question.answer(rows, 2, silent=True)
+        assert np.array_equal(found.lower, alone.guarantee_lower)
+        assert np.array_equal(found.mask, alone.reason_mask)
+        assert found.model is one.linear_model
+        assert len(remote.sent) == pieces
+        assert sum(n > size for n in remote.sent) == laws
+        assert sum(remote.sent) < laws * 1.1 * size + pieces * 1000
+        assert max(remote.back) < 4000
+
+
+@pytest.mark.parametrize("masker", [np.asarray, Background, Marginals.fit, pd.DataFrame])
+def test_one_copy_of_the_background_is_pickled(masker: Callable[..., Any]):
+    """An explainer, its explanation and a slice of it hold the background once, as it counts."""
+    made, _, size = heavy()
+    data = made.distribution.rows.astype(float)
+    frame = pd.DataFrame(data, columns=made.linear_model.feature_names)
+    fitted = LogisticRegression().fit(frame, made.linear_model.predict(data))
+    given = masker(frame)
+    for model in (made.model, fitted):
+        one = SufficientReasonExplainer(model, given, delta=0.9)
+        extra = 5000
+        again = pickle.loads(pickle.dumps(one))
+        assert len(pickle.dumps(one)) < size + extra
+        assert len(pickle.dumps(again)) < size + extra
+        asked = frame[:5]
+        found = one(asked)
+        assert same_reasons(again(asked), found)
+        assert again.distribution.rows.tobytes() == one.distribution.rows.tobytes()
+        assert len(pickle.dumps([one, found, found[3], found[:2]])) < size + extra + 10_000
+        assert len(pickle.dumps(one(frame[:40])[7])) < size + extra
+        file = io.BytesIO()
+        again.save(file)
+        file.seek(0)
+        assert same_reasons(SufficientReasonExplainer.load(file)(asked), found)
+
+
+def test_a_pickled_explainer_is_that_of_the_day():
+    """Rows that are changed afterwards change neither it nor its copy."""
+    X, _, _ = tumours()
+    rows = np.array(X[:400])
+    one = SufficientReasonExplainer(LinearModel(classifier().coef_[0], 0.3), rows)
+    told = one(X[400:410].to_numpy())
+    rows[:] = 1 - rows
+    assert same_reasons(pickle.loads(pickle.dumps(one))(X[400:410].to_numpy()), told)
+
+
+def test_a_prepared_explainer_of_another_model():
+    """What was made of one estimator is refused for one that has other columns."""
+    X, _, y = tumours()
+    state = explainer().__getstate__()
+    state["model"] = LogisticRegression().fit(X.iloc[:, :2].to_numpy(), y)
+    with refused("feature_names must hold one name per weight, 2, got 30."):
+        SufficientReasonExplainer(**state)
+    kept = pickle.loads(pickle.dumps(explainer())).masker
+    short = replace(kept, model=LinearModel([1.0, 2.0], 0.5))
+    names = ", ".join(repr(name) for name in X.columns[:8])
+    with refused(
+        f"The linear model of LogisticRegression must have the columns {names}, ... (30 in all), "
+        "got 'x0', 'x1'. Make the explainer anew."
+    ):
+        SufficientReasonExplainer(classifier(), short)
+
+
+def test_a_process_keeps_its_last_law():
+    """The tables of a model are built once in each process, not once for every chunk or level."""
     X, _, _ = tumours()
     question = explainer()._question
     rows = X[400:402].to_numpy(dtype=bool)
-    first = _batches._search(question, rows)
-    assert first.model is question.model
-    other = _batches.Question(question.model, question.distribution, "certified", {}, None)
-    _batches._search(other, rows)
-    assert list(_batches._KEPT) == [other.token]
+    law = (question.model, question.distribution)
+    certified = ("certified", {"delta": 0.9}, None, rows)
+    assert _batches._search("one", None, *certified) is None
+    first = _batches._search("one", law, *certified)
+    assert "model" not in first
+    again = _batches._search("one", None, "certified", {"delta": 0.5}, None, rows)
+    assert (first["delta"], again["delta"]) == (0.9, 0.5)
+    _batches._search("other", law, *certified)
+    assert list(_batches._KEPT) == ["other"]
 
 
 def test_a_seed_fixes_the_samples_of_each_row():

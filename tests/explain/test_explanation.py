@@ -168,6 +168,22 @@ def test_copies_keep_everything(again: Any, rows: Any):
     assert not np.array_equal(twin.values, explanation()[rows].values)
 
 
+@pytest.mark.parametrize("cut", [3, slice(2, 9), [5, 1, 5], slice(0, 0), (4, slice(0, 3))])
+def test_a_slice_is_pickled_without_the_rest(cut: Any):
+    """Only its own rows go into a pickle, however many there were, and they can be cut again."""
+    part = explanation()[cut]
+    again = pickle.loads(pickle.dumps(part))
+    n = np.size(part.reason_size)
+    assert len(again._reasons) == n
+    assert np.array_equal(again.reason_mask, part.reason_mask)
+    assert np.array_equal(again.prediction, part.prediction)
+    assert np.shape(again.reason_size) == np.shape(part.reason_size)
+    if n:
+        assert again.describe(0) == part.describe(0)
+    if n > 1:
+        assert again[1:].describe(0) == part[1:].describe(0)
+
+
 def test_joblib_keeps_everything():
     """As a dump in memory, with units and words."""
     found, file = mixed_explanation(), io.BytesIO()

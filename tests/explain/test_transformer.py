@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+import skops.io
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
@@ -16,18 +18,30 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import check_estimator
 
 from sklearn_probsr import (
+    Background,
     InvalidInputError,
+    LinearModel,
     Marginals,
+    Matching,
+    Product,
     SufficientReasonExplainer,
     SufficientReasonTransformer,
     Uniform,
+    Unit,
 )
+from sklearn_probsr.cli._trusted import ALLOWED
 from tests.explained import classifier, explanation, mixed, mixed_explanation, people, tumours
+
+
+def refused(message: str) -> Any:
+    return pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$")
+
 
 OUTPUTS = ("values", "mask", "rows")
 NAMED_CHECKS = [
@@ -278,3 +292,74 @@ def test_no_rows_and_one():
     assert frozen().transform(X[:0]).shape == (0, 30)
     assert frozen().transform(X[400:401]).shape == (1, 30)
     assert frozen().transform(pd.DataFrame(X[400:402])).shape == (2, 30)
+
+
+# --- Files ------------------------------------------------------------------------------------
+
+# What a file of a fitted transformer may hold of this package; see docs/pipelines.md.
+OWN = {
+    "_argmax.ArgmaxModel", "_distributions.Background", "_distributions.Marginals",
+    "_distributions.Product", "_distributions.Uniform", "_explainer.SufficientReasonExplainer",
+    "_matching.Matching", "_model.LinearModel", "_subject.Prepared",
+    "_transformer.SufficientReasonTransformer", "_units.Unit",
+}  # fmt: skip
+
+
+def saved(step: Any) -> Any:
+    """Return a fitted step from a skops file, which may hold no other types than those listed."""
+    data = skops.io.dumps(step)
+    unknown = set(skops.io.get_untrusted_types(data=data)) - ALLOWED
+    assert unknown <= {f"sklearn_probsr.{name}" for name in OWN}
+    return skops.io.loads(data, trusted=sorted(unknown | ALLOWED))
+
+
+@pytest.mark.parametrize(
+    "masker",
+    ["fit", None, Background, Marginals.fit, Product.fit, lambda X: Matching(X, min_rows=5)],
+    ids=["fit", "none", "background", "marginals", "product", "matching"],
+)
+@pytest.mark.parametrize("several", [False, True], ids=["two classes", "three classes"])
+def test_skops_keeps_a_fitted_transformer(masker: Any, several: bool):
+    """Under every distribution, and twice over: the same rows give the same columns, bit by bit."""
+    rng = np.random.default_rng(5)
+    X = (rng.random((80, 5)) < 0.5).astype(float)
+    score = X @ [3, 2, -1, 1, -2]
+    y = np.array(["a", "b", "c"])[(score > 1) * 1 + (several & (score > 3))]
+    law = masker(X) if callable(masker) else masker
+    for output in ("values", "rows"):
+        step = SufficientReasonTransformer(
+            LogisticRegression(), output=output, masker=law, delta=0.8, max_size=4
+        )
+        told = step.fit(X, y).transform(X[:9])
+        again = saved(step)
+        assert again.transform(X[:9]).tobytes() == told.tobytes()
+        assert saved(again).transform(X[:9]).tobytes() == told.tobytes()
+        assert again.classes_.tolist() == step.classes_.tolist()
+        assert again.explainer_.expected_value == pytest.approx(step.explainer_.expected_value)
+
+
+def test_skops_keeps_a_pipeline_of_frames():
+    """Categories, gaps and bins come back, in a step around a Pipeline and inside one."""
+    X, y = people()
+    step = SufficientReasonTransformer(mixed(), delta=0.9).set_output(transform="pandas").fit(X, y)
+    assert saved(step).transform(X[:20]).equals(step.transform(X[:20]))
+    raw = tumours()[1].iloc[:200, :4]
+    inside = SufficientReasonTransformer(LogisticRegression(), output="mask")
+    pipeline = make_pipeline(StandardScaler(), inside).fit(raw, tumours()[2][:200])
+    assert np.array_equal(saved(pipeline).transform(raw[:20]), pipeline.transform(raw[:20]))
+
+
+def test_a_forged_file_is_checked():
+    """What a file says of a unit, a model or a law is checked as if it were typed in."""
+    X = np.eye(3)[[0, 1, 2, 0, 1, 2]]
+    explainer = SufficientReasonTransformer(LogisticRegression()).fit(X, X[:, 0]).explainer_
+    model, state = explainer.linear_model, explainer.__getstate__()
+    with refused("unit 'u' must have at least one column, got none."):
+        Unit.__new__(Unit).__setstate__({"name": "u", "columns": (), "states": None})
+    with refused("threshold must be finite, got nan."):
+        LinearModel.__new__(LinearModel).__setstate__({**model.__getstate__(), "threshold": np.nan})
+    narrow = replace(state["masker"], distribution=Background([[0, 1]]))
+    with refused("The background must have the model's columns, 3, got 2."):
+        SufficientReasonExplainer.__new__(SufficientReasonExplainer).__setstate__(
+            {**state, "masker": narrow}
+        )

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import shap
-from sklearn_probsr._growth import LEVELS
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -27,6 +26,7 @@ from sklearn_probsr import (
     UnreachableError,
     compare,
 )
+from sklearn_probsr.report._growth import LEVELS
 from tests.oracle import UnitCase
 
 DELTA = Fraction("0.85")
@@ -146,7 +146,7 @@ def test_certainty_by_brute_force(kind: str):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_certainty_along_an_order_takes_no_decision(classes: int, monkeypatch: pytest.MonkeyPatch):
     """How far certainty is along an order is a sum, whatever the law."""
-    from sklearn_probsr import _prefixes
+    from sklearn_probsr.search import _prefixes
 
     rng = np.random.default_rng(classes)
     weights = rng.standard_normal((classes, 30))
@@ -271,7 +271,7 @@ def test_what_dependence_matters_is_told_if_asked_for():
 
 def test_a_column_that_cannot_be_had_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Where certainty is not proved, the others are told, with the reason, everywhere."""
-    from sklearn_probsr._batches import Question
+    from sklearn_probsr.explain._batches import Question
 
     answer = Question.answer
 

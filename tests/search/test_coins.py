@@ -477,8 +477,8 @@ def no_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a probability is computed")
 
-    monkeypatch.setattr("sklearn_probsr._ranking.build_tables", refuse)
-    monkeypatch.setattr("sklearn_probsr._search.lattice_rows", refuse)
+    monkeypatch.setattr("sklearn_probsr.laws._ranking.build_tables", refuse)
+    monkeypatch.setattr("sklearn_probsr.search._coins.lattice_rows", refuse)
     monkeypatch.setattr("sklearn_probsr.engines.fourier", refuse)
     monkeypatch.setattr("sklearn_probsr.engines.lattice", refuse)
     monkeypatch.setattr("sklearn_probsr.engines.enumeration", refuse)

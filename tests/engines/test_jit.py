@@ -1,0 +1,134 @@
+"""Where compiled code is kept: beside the package, at home, in a private place, or nowhere."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sklearn_probsr
+from sklearn_probsr.engines import _jit
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+
+WARNING = (
+    "compiled code cannot be kept: neither the package nor the home nor the temporary directory "
+    "is a place where this user, and nobody else, can write. Every process compiles anew, which "
+    "takes seconds. Set NUMBA_CACHE_DIR to a directory of your own."
+)
+
+# Prints the answer, how much compiled code was found on disk and where, and warnings of ours.
+ASK = """
+import tempfile, warnings
+{before}
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import numpy as np
+    from sklearn_probsr import LinearModel, guarantee
+    from sklearn_probsr.engines.coins._enumeration import _count
+    model = LinearModel([5, 1, -3, 2, -1], threshold=5)
+    print(guarantee(model, [1, 0, 0, 1, 1], features=[0, 2]).exact)
+    _count(np.array([3, 2, 1]), 2, 4)
+print(sum(_count.stats.cache_hits.values()), _count.stats.cache_path)
+print(*(w.message for w in caught if "compiled code" in str(w.message)), sep="\\n")
+"""
+
+
+def without_rights() -> None:
+    """Make root obey permissions: a new program gets no right to pass over them."""
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+        if ctypes.CDLL(None).prctl(24, capability, 0, 0, 0):  # PR_CAPBSET_DROP
+            raise OSError("root cannot give up its rights here")
+
+
+@pytest.fixture
+def package(tmp_path: Path):
+    """A copy of the package and a home that are closed, and a temporary folder that is open."""
+    source, folder = Path(sklearn_probsr.__file__).parent, tmp_path / "site"
+    shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "tmp").mkdir()
+    closed = [tmp_path / "home", folder, *(path for path in folder.rglob("*") if path.is_dir())]
+    for path in closed:
+        path.chmod(0o555)
+    yield tmp_path
+    for path in closed:
+        path.chmod(0o755)
+
+
+def ask(package: Path, before: str = "") -> list[str]:
+    """Return what a process prints that may write to the temporary folder only."""
+    env = {**os.environ, "PYTHONPATH": str(package / "site"), "HOME": str(package / "home")}
+    env["TMPDIR"] = str(package / "tmp")
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "COVERAGE_PROCESS_START"):
+        env.pop(name, None)
+    root = os.geteuid() == 0
+    done = subprocess.run(
+        [sys.executable, "-c", ASK.format(before=before)],
+        cwd=package / "home",
+        env=env,
+        preexec_fn=without_rights if root else None,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_private_temporary_cache(package: Path):
+    """Where neither package nor home can be written to, code is kept out of others' reach."""
+    private = package / "tmp" / f"sklearn-probsr-{os.geteuid()}"
+    for hits in ("0", "1"):
+        answer, kept, *warned = ask(package)
+        assert answer == "7/8"
+        assert kept.split()[0] == hits
+        assert Path(kept.split()[1]).parent == private
+        assert warned == [""]
+    assert private.stat().st_mode & 0o777 == 0o700
+    assert any(private.rglob("*.nbc"))
+
+
+def test_compiled_in_memory(package: Path):
+    """Where nothing can be written at all, answers come all the same, after one warning."""
+    nowhere = f"tempfile.tempdir = {str(package / 'home')!r}"
+    assert ask(package, nowhere) == ["7/8", "0 None", WARNING]
+
+
+def test_a_cache_laid_out_by_others(package: Path):
+    """A directory that others can write to is not read from, whatever is in it."""
+    trap = package / "tmp" / f"sklearn-probsr-{os.geteuid()}"
+    trap.mkdir()
+    trap.chmod(0o777)
+    assert ask(package) == ["7/8", "0 None", WARNING]
+    assert not list(trap.iterdir())
+
+
+def test_who_can_write_there(tmp_path: Path):
+    """Private is a directory of one's own, closed to others, that nobody else can replace."""
+    inside = tmp_path / "above" / "cache"
+    inside.mkdir(mode=0o700, parents=True)
+    assert _jit._is_private(inside)
+    for mode in (0o701, 0o770, 0o777):
+        inside.chmod(mode)
+        assert not _jit._is_private(inside)
+    inside.chmod(0o700)
+    for mode, private in ((0o777, False), (0o775, False), (0o1777, True), (0o755, True)):
+        inside.parent.chmod(mode)
+        assert _jit._is_private(inside) is private
+    link = tmp_path / "link"
+    link.symlink_to(inside)
+    assert not _jit._is_private(link)
+    if os.geteuid() == 0:
+        os.chown(inside, 65534, -1)
+        assert not _jit._is_private(inside)
+
+
+def test_a_temporary_directory_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A file in its place, or no temporary directory at all, is no place either."""
+    (tmp_path / f"sklearn-probsr-{os.geteuid()}").touch()
+    monkeypatch.setattr(_jit.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert _jit._temporary.__wrapped__() is None
