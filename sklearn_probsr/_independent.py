@@ -10,7 +10,7 @@ the exchange lemma proves a minimum.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
@@ -25,7 +25,8 @@ from sklearn_probsr._local import LocalSearch
 from sklearn_probsr._model import LinearModel
 from sklearn_probsr._proofs import Prover
 from sklearn_probsr._search import Found, Task
-from sklearn_probsr._shared import Shared, contributions_of, promises, shared_of
+from sklearn_probsr._shared import Shared, contributions_of, promises, row_sums, shared_of
+from sklearn_probsr.engines._spectrum import Spectrum
 from sklearn_probsr.engines._stroll import MOST_MIXED, Sets, Walkers, measure, stroll
 
 __all__ = ["independent_curve", "independent_guarantee", "search_independent"]
@@ -105,10 +106,7 @@ def search_independent(
     for i in np.flatnonzero(found.minimality == ""):
         costs = Costs(contributions, rows[i], distribution)
         search = _Search(costs, task, rows[i])
-        features, minimality, least = search.run(int(i), str(distribution), starts.get(int(i)))
-        narrow = costs.enclosure(features, None)
-        decided = costs.enclosure(features, task.delta)
-        found.write(int(i), features, narrow.intersect(decided), minimality, least)
+        found.write(int(i), *search.run(int(i), str(distribution), starts.get(int(i))))
     return found
 
 
@@ -125,7 +123,7 @@ def _search_together(prover: Prover, at: NDArray[np.intp], found: Found) -> dict
     signed = np.where(costly & ~np.isin(np.arange(len(missing)), task.exclude), gain, 0.0)
     signed = signed if positive else -signed
     forced = np.isin(units, task.include)
-    start = start - gain[:, list(task.include)].sum(axis=1)
+    start = start - row_sums(gain[:, list(task.include)])
     barred = np.isin(units, [*task.include, *task.exclude])
     member = costly[:, units] & ~barred
     order = _orders(shared, units, gain[:, units], member, positive)
@@ -137,13 +135,7 @@ def _search_together(prover: Prover, at: NDArray[np.intp], found: Found) -> dict
     left = np.flatnonzero(near)
     starts: dict[int, set[int]] = {}
     for degree in shared.degrees:
-        taken = Walkers(
-            *(walkers.positive[left], walkers.beta[left], walkers.blur[left], walkers.gain[left]),
-            forced,
-            np.ascontiguousarray(walkers.order[:, left]),
-            walkers.members[left],
-            walkers.mixed[left],
-        )
+        taken = walkers.take(left)
         m = len(left)
         sets = Sets(
             np.zeros((m, h), dtype=np.bool_), np.full(m, -1), np.zeros(m), np.ones(m),
@@ -152,10 +144,8 @@ def _search_together(prover: Prover, at: NDArray[np.intp], found: Found) -> dict
         stroll(shared.spectrum(degree), taken, low, high, sets)
         done = np.zeros(m, dtype=np.bool_)
         last = degree == shared.degrees[-1]
-        if not last and np.any(sets.upper - sets.lower > WIDE):
-            sharp = measure(shared.spectrum(shared.degrees[-1]), taken, sets.mask)
-            np.maximum(sets.lower, sharp[:, 0], out=sets.lower, where=sets.size >= 0)
-            np.minimum(sets.upper, sharp[:, 1], out=sets.upper, where=sets.size >= 0)
+        if not last:
+            _sharpen(shared.spectrum, shared.degrees[-1], taken, sets)
         for j in np.flatnonzero(sets.size >= 0):
             i = left[j]
             chosen = units[sets.mask[j]].tolist()
@@ -176,6 +166,17 @@ def _search_together(prover: Prover, at: NDArray[np.intp], found: Found) -> dict
         if not len(left):
             break
     return starts
+
+
+def _sharpen(
+    spectrum: Callable[[int], Spectrum], degree: int, walkers: Walkers, sets: Sets
+) -> None:
+    """Bound the sets that are known too roughly once more, each whatever the others are."""
+    wide = np.flatnonzero((sets.size >= 0) & (sets.upper - sets.lower > WIDE))
+    if len(wide):
+        sharp = measure(spectrum(degree), walkers.take(wide), sets.mask[wide])
+        sets.lower[wide] = np.maximum(sets.lower[wide], sharp[:, 0])
+        sets.upper[wide] = np.minimum(sets.upper[wide], sharp[:, 1])
 
 
 def _claim(
@@ -245,11 +246,11 @@ class _Search(LocalSearch):
             return self.costs.is_certain([*self.forced, *chosen])
         return (self.enclosure(chosen, self.task.delta) >= self.task.delta).value
 
-    def worth(self, chosen: Collection[int]) -> float:
-        return self.enclosure(chosen, None).lower
-
-    def text(self, chosen: Collection[int]) -> str:
-        return str(self.enclosure(chosen, None))
+    def shown(self, chosen: Collection[int]) -> Enclosure:
+        narrow = self.enclosure(chosen, None)
+        if narrow.exact is not None:
+            return narrow
+        return narrow.intersect(self.enclosure(chosen, self.task.delta))
 
     def proposals(self) -> list[list[int]]:
         return self._rankings

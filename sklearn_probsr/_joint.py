@@ -121,7 +121,8 @@ class Ledger:
     def means(self) -> NDArray[np.float64]:
         """What each unit contributes on average, in whole numbers, about."""
         weights = self.background.weights.astype(np.float64)
-        means: NDArray[np.float64] = self.entries @ weights / weights.sum()
+        # Not by BLAS, whose digits depend on how many threads it has.
+        means: NDArray[np.float64] = (self.entries * weights).sum(axis=1) / weights.sum()
         return means
 
     def keeps(self, r: int, known: dict[int, Fraction]) -> bool:
@@ -291,9 +292,7 @@ def search_joint(model: LinearModel, rows: Row, task: Task, background: Backgrou
     found = Found.empty(len(rows), model.n_units)
     for i, row in enumerate(rows):
         search = JointSearch(Replacement(model, row, background), task)
-        features, minimality, least = search.run(i, str(background))
-        share = Fraction(search.seen.weight(features), background.total)
-        found.write(i, features, Enclosure.of(share), minimality, least)
+        found.write(i, *search.run(i, str(background)))
     return found
 
 
@@ -335,8 +334,8 @@ class JointSearch(LocalSearch):
     def worth(self, chosen: Collection[int]) -> Fraction:
         return Fraction(self.weight(chosen))
 
-    def text(self, chosen: Collection[int]) -> str:
-        return str(Enclosure.of(Fraction(self.weight(chosen), self.total)))
+    def shown(self, chosen: Collection[int]) -> Enclosure:
+        return Enclosure.of(Fraction(self.weight(chosen), self.total))
 
     def proposals(self) -> list[list[int]]:
         orders = [greedy(self.rows, self.needed - self.safe, hinge) for hinge in (False, True)]

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from fractions import Fraction
 from itertools import chain, combinations
 
+from sklearn_probsr._enclosure import Enclosure
 from sklearn_probsr._search import Task, unreachable
 from sklearn_probsr.engines._stroll import MOST_MIXED
 
@@ -49,8 +50,12 @@ class LocalSearch(ABC):
         """Tell whether a set of members reaches delta; None if that stays open."""
 
     @abstractmethod
+    def shown(self, chosen: Collection[int]) -> Enclosure:
+        """Enclose the guarantee of a set for a reader: narrowly, and never against a verdict."""
+
     def worth(self, chosen: Collection[int]) -> Fraction | float:
         """Return what the guarantee of a set surely is."""
+        return self.shown(chosen).lower
 
     @abstractmethod
     def proposals(self) -> list[list[int]]:
@@ -67,30 +72,35 @@ class LocalSearch(ABC):
     def improve(self, chosen: set[int]) -> set[int]:
         """Return a set of the same size with a guarantee that is at least as good."""
 
-    @abstractmethod
-    def text(self, chosen: Collection[int]) -> str:
-        """Return the guarantee of a set as text."""
+    def settled(self, chosen: Collection[int]) -> bool | None:
+        """Tell whether a set reaches delta as a reader would: also by the bounds that are shown."""
+        verdict = self.verdict(chosen)
+        return (self.shown(chosen) >= self.task.delta).value if verdict is None else verdict
 
-    def run(self, i: int, over: str, start: set[int] | None = None) -> tuple[list[int], str, int]:
-        """Return row i's features, what was proved of them, and the least size of any such set.
+    def run(
+        self, i: int, over: str, start: set[int] | None = None
+    ) -> tuple[list[int], Enclosure, str, int]:
+        """Return row i's features, their guarantee, what was proved, and the least size of any.
 
         ``start`` is a set that reaches delta, and from which nothing can be left out.
         """
         chosen, minimality = self._run(i, over, start)
-        return self.features(chosen), minimality, len(self.forced) + self.least
+        least = len(self.forced) + self.least
+        return self.features(chosen), self.shown(chosen), minimality, least
 
     def _run(self, i: int, over: str, start: set[int] | None) -> tuple[set[int], str]:
         chosen, proved = self.smallest() if start is None else self.shrink(self.shorter(start))
         if chosen is not None and proved:
             self.least = len(chosen)
         most = len(self.members) if self.task.most is None else self.task.most
-        if chosen is None and self.task.max_size is None:
-            refuted = self.verdict(self.members) is False and self.monotone
-            what = "cannot be reached" if refuted else "is not proved"
-            raise unreachable(self.task, i, what, self.text(self.best_of(len(self.members))), over)
         if chosen is None or len(chosen) > most:
             chosen, proved = self.best_of(min(most, len(self.members))), False
-            if not self.verdict(chosen):
+            verdict = self.settled(chosen)
+            if not verdict and self.task.max_size is None:
+                refuted = verdict is False and self.monotone
+                what = "cannot be reached" if refuted else "is not proved"
+                raise unreachable(self.task, i, what, str(self.shown(chosen)), over)
+            if not verdict:
                 return chosen, "best-of-size"
             chosen = self.pruned(self.in_order(chosen))
         elif self.task.effort.wanted:

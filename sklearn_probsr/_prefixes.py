@@ -91,7 +91,10 @@ def prefixes(
             units = order[i].tolist()
             steps = range(len(units) + 1)
             size = next(k for k in steps if (guarantee(units[:k], delta) >= delta).value)
-            lengths.write(i, size, guarantee(units[: at[i]], None))
+            # The size and the bounds that are shown beside it agree on which side delta is.
+            first = units[: at[i]]
+            known = guarantee(first, None).intersect(guarantee(first, delta))
+            lengths.write(i, min(size, len(first)) if (known >= delta).value else size, known)
     return found
 
 

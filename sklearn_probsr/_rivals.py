@@ -85,7 +85,8 @@ class RivalRows:
         margins = self.rows.margins.reshape(n, -1)
         worst = np.argmin(margins, axis=1)
         gains = self.rows.gains.reshape(len(self.rows.gains), n, -1)[:, np.arange(n), worst]
-        means = gains @ self.rows.weights.astype(np.float64)
+        # Not by BLAS, whose digits depend on how many threads it has.
+        means = (gains * self.rows.weights.astype(np.float64)).sum(axis=1)
         return [units[j] for j in np.argsort(-means[units], kind="stable")]
 
 
@@ -125,7 +126,7 @@ class RivalCosts:
         for tol in (ROUGH, WIDE):
             lost, least = Fraction(0), Fraction(1)
             for duel in self.duels:
-                below, above = duel.enclosure(fixed, None, tol).ends()
+                below, above = _nested(duel, fixed, tol).ends()
                 lost += 1 - below
                 least = min(least, above)
                 if delta is not None and least < delta:
@@ -159,6 +160,12 @@ class RivalCosts:
         return [by_mean, order]
 
 
+def _nested(costs: Costs, fixed: frozenset[int], tol: float) -> Enclosure:
+    """Enclose one duel; a closer look never takes back what a rough one said."""
+    known = costs.enclosure(fixed, None, ROUGH)
+    return known if tol == ROUGH else known.intersect(costs.enclosure(fixed, None, tol))
+
+
 class _Search(LocalSearch):
     """The search of one row over independent units."""
 
@@ -176,11 +183,8 @@ class _Search(LocalSearch):
         found = self.enclosure(chosen) >= self.task.delta
         return found.value if found.decided else None
 
-    def worth(self, chosen: Collection[int]) -> Fraction | float:
-        return self.enclosure(chosen).lower
-
-    def text(self, chosen: Collection[int]) -> str:
-        return str(self.costs.enclosure([*self.forced, *chosen]))
+    def shown(self, chosen: Collection[int]) -> Enclosure:
+        return self.costs.enclosure([*self.forced, *chosen])
 
     def proposals(self) -> list[list[int]]:
         return self.orders
@@ -210,15 +214,10 @@ def search_rivals(model: ArgmaxModel, rows: Row, task: Task, distribution: Distr
     for i, row in enumerate(rows):
         if isinstance(distribution, Background):
             seen = RivalRows(model, row, distribution)
-            joint = JointSearch(seen, task)
-            features, minimality, least = joint.run(i, str(distribution))
-            known = Enclosure.of(Fraction(seen.weight(features), distribution.total))
+            search: LocalSearch = JointSearch(seen, task)
         else:
-            costs = RivalCosts(model, row, distribution)
-            search = _Search(costs, model.n_units, task)
-            features, minimality, least = search.run(i, str(distribution))
-            known = costs.enclosure(features)
-        found.write(i, features, known, minimality, least)
+            search = _Search(RivalCosts(model, row, distribution), model.n_units, task)
+        found.write(i, *search.run(i, str(distribution)))
     return found
 
 

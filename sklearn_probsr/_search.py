@@ -175,8 +175,13 @@ def search(model: LinearModel, rows: NDArray[np.bool_], task: Task) -> Found:
     answers.mask[:, list(task.include)] = True
     found = _claims(answers, task)
     for i in np.flatnonzero(found.minimality == "near-minimum"):
-        prefixes = _Prefixes(Instance(model, rows[i]), task)
-        found.size_lower[i] = len(task.include) + prefixes.least(int(answers.size[i]))
+        prefixes, k = _Prefixes(Instance(model, rows[i]), task), int(answers.size[i])
+        smaller = prefixes.reaches(k - 1)
+        found.size_lower[i] = len(task.include) + prefixes.least(k)
+        if smaller is False:  # what the tables left open, an engine has settled
+            found.minimality[i], found.epsilon[i] = "minimum", 0.0
+        elif smaller:
+            answers.size[i], found.mask[i] = -1, False
     for i in np.flatnonzero(answers.size < 0):
         _search_alone(Instance(model, rows[i]), int(i), task, found)
     if len(ranking.features) <= _FEW:
@@ -340,10 +345,15 @@ def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
     k = prefixes.first_reaching()
     most = len(prefixes.members) if task.most is None else task.most
     epsilon = 0.0
-    if k is None and task.max_size is None:
-        best = prefixes.narrowed(len(prefixes.members))
-        sure = (best < task.delta).value
-        raise unreachable(task, i, "cannot be reached" if sure else "is not proved", f"{best}")
+    if k is None or k > most:
+        # What a reader sees of the best set decides whether it is too small.
+        largest = min(most, len(prefixes.members))
+        best = prefixes.narrowed(largest)
+        if (best >= task.delta).value:
+            k = largest
+        elif k is None and task.max_size is None:
+            what = "cannot be reached" if (best < task.delta).value else "is not proved"
+            raise unreachable(task, i, what, f"{best}")
     if k is not None and k > most and task.slack is not None:
         k, epsilon = _near_minimum(prefixes, k, task)
     least = prefixes.least(len(prefixes.members) + 1 if k is None else k)
@@ -355,7 +365,7 @@ def _search_alone(instance: Instance, i: int, task: Task, found: Found) -> None:
         minimality = "minimum"
     else:
         k, epsilon = _near_minimum(prefixes, k, task)
-        minimality = "near-minimum"
+        minimality = "near-minimum" if epsilon else "minimum"
     least = len(task.include) + (k if minimality == "minimum" else least)
     found.write(i, prefixes.features(k), prefixes.narrowed(k), minimality, least, epsilon)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr._argmax import AnyModel
 from sklearn_probsr._checks import listing
+from sklearn_probsr._shared import row_sums
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["Subject", "subject_of"]
@@ -57,7 +58,7 @@ class Subject(ABC):
                 continue
             part = rows[:, list(unit.columns)]
             if unit.states is None:
-                found[:, u] = part @ self.model.weights[list(unit.columns)]
+                found[:, u] = row_sums(part * self.model.weights[list(unit.columns)])
             else:
                 for code, state in enumerate(unit.states):
                     found[(part == state).all(axis=1), u] = code

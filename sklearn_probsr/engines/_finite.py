@@ -228,7 +228,7 @@ def counted(question: FiniteSum) -> Enclosure:
     bounds = []
     for limit in (capacity - n if shift else capacity, capacity):
         at = np.searchsorted(right, limit - left, side="right")
-        bounds.append(float(left_mass @ below[at]))
+        bounds.append(float((left_mass * below[at]).sum()))
     # Products of n rounded chances, and sums of positive numbers.
     slack = (4 * n + len(left) + len(right) + 8) * _UNIT
     return Enclosure.proved(bounds[0] * (1 - slack), min(bounds[1] * (1 + slack), 1.0))
