@@ -215,3 +215,23 @@ def test_marginals_must_fit_the_model():
     message = "Product must hold one probability per feature, 2, got 3."
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         guarantee(LinearModel([1.0, 2.0], 1), [1, 1], [], distribution=Product([0.5] * 3))
+
+
+@pytest.mark.parametrize("more", [{}, {"max_size": 5}], ids=["unreachable", "best of size"])
+def test_a_verdict_and_the_bound_beside_it_agree(more: dict[str, Any]):
+    """What quick engines leave open is decided by the bound that a reader is shown.
+
+    Beside a weight of 3,000 the others are a lump to the spectra, and 40 features are free.
+    """
+    rng = np.random.default_rng(0)
+    weights = np.round(rng.normal(size=45), 6)
+    weights[0] = 3000.0
+    chances = np.append(0.999, np.round(rng.uniform(0.3, 0.7, 44), 2))
+    model = LinearModel(weights, 2996.0 + float(weights[1:] @ chances[1:]))
+    x, law = (weights > 0).astype(int), Product(chances)
+    known = guarantee(model, x, range(40, 45), distribution=law)
+    delta = np.floor(known.lower * 1e6) / 1e6
+    reason = sufficient_reason(model, x, delta=delta, distribution=law, exclude=range(40), **more)
+    assert (reason.guarantee >= delta).value
+    assert reason.minimality == "subset-minimal"
+    assert str(reason).endswith("(5 of 45 features; none can be left out).")
