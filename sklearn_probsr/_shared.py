@@ -45,6 +45,8 @@ _MOST_CELLS = 2**22
 _ROUGH = 2**11
 # How many times as many units as a ranking brings are known in proofs.
 _PROOF_FACTOR = 4
+# A rest has so many units, or none: few of them would leave nearly all nodes of a high degree.
+_LEAST_REST = 96
 # With more values than this a unit, a characteristic function takes long, and decays at once.
 _FEW_VALUES = 8
 _UNIT = 2.0**-53
@@ -188,6 +190,8 @@ class Shared:
         broad = head
         if positive is not None:
             head, broad = _heads(contributions, centre, variance, period, positive)
+        if 0 < len(values) - len(broad) < _LEAST_REST:
+            broad = broad[: max(len(values) - _LEAST_REST, len(head))]
         inside = set(broad)
         rest = [u for u in contributions.by_range if u not in inside]
         largest = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
