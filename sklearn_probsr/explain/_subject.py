@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import Distribution, Product, Uniform
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._spectra import row_sums
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._units import Unit
@@ -84,7 +85,7 @@ class Subject(ABC):
                 continue
             part = rows[:, list(unit.columns)]
             if unit.states is None:
-                found[:, u] = part @ towards[list(unit.columns)]
+                found[:, u] = row_sums(part * towards[list(unit.columns)])
             else:
                 for code, state in enumerate(unit.states):
                     found[(part == state).all(axis=1), u] = code

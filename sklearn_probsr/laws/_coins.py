@@ -84,8 +84,13 @@ class CoinLaw(Law):
         if needed is not None:
             found.size_lower[done] = len(task.include) + needed[done]
         for i in np.flatnonzero(found.minimality == "near-minimum").tolist():
-            prover = CoinProver(self.view(rows[i]), task)
-            found.size_lower[i] = len(task.include) + prover.least_from(int(answers.size[i]))
+            prover, k = CoinProver(self.view(rows[i]), task), int(answers.size[i])
+            smaller = prover.verdict(prover.members[: k - 1])
+            found.size_lower[i] = len(task.include) + prover.least_from(k)
+            if smaller is False:  # what the tables left open, an engine has settled
+                found.minimality[i], found.epsilon[i] = "minimum", 0.0
+            elif smaller:
+                found.minimality[i], found.mask[i] = "", False
         return {}
 
     def follow(

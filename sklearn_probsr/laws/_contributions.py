@@ -113,8 +113,8 @@ class Contributions:
         for u, (v, chances) in enumerate(zip(self.values, self.chances, strict=True)):
             above = np.array([(c - v[0]) / self.widest for c in v])
             p = np.array([chance / self.denominator for chance in chances])
-            width[u], mean[u] = above[-1], above @ p
-            variance[u] = (above - mean[u]) ** 2 @ p
+            width[u], mean[u] = above[-1], (above * p).sum()
+            variance[u] = ((above - mean[u]) ** 2 * p).sum()
         return width, mean, variance
 
     @cached_property

@@ -155,7 +155,7 @@ class Costs(View):
         self, fixed: frozenset[int], shared: Shared, delta: Fraction | None, tol: float
     ) -> Enclosure | None:
         free = np.array([j for u, j in shared.positions.items() if u not in fixed], dtype=np.int64)
-        views = [self._view(u, shared) for u in fixed]
+        views = [self._view(u, shared) for u in sorted(fixed)]
         gains = np.array([view.gain for view in views])
         start = shared.start(all(view.whole for view in views))
         if abs(start) > FAR or np.any(np.abs(gains) > FAR):

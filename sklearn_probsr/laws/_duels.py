@@ -112,7 +112,8 @@ class RivalRows(RowsView):
         margins = self.rows.margins.reshape(n, -1)
         worst = np.argmin(margins, axis=1)
         gains = self.rows.gains.reshape(len(self.rows.gains), n, -1)[:, np.arange(n), worst]
-        means = gains @ self.rows.weights.astype(np.float64)
+        # Not by BLAS, whose digits depend on how many threads it has.
+        means = (gains * self.rows.weights.astype(np.float64)).sum(axis=1)
         return [units[j] for j in np.argsort(-means[units], kind="stable")]
 
 
@@ -177,6 +178,12 @@ class IndependentDuels(Law):
         return self.source.nbytes + sum(law.nbytes for law in self._laws.values())
 
 
+def _nested(costs: Costs, fixed: frozenset[int], tol: float) -> Enclosure:
+    """Enclose one duel; a closer look never takes back what a rough one said."""
+    known = costs.enclose(fixed, None, ROUGH)
+    return known if tol >= ROUGH else known.intersect(costs.enclose(fixed, None, tol))
+
+
 class RivalCosts(View):
     """What unknown units may cost an instance before each of its rivals, if independent."""
 
@@ -216,10 +223,10 @@ class RivalCosts(View):
     def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
         """Look at rivals roughly, and more sharply if the level is not on one side of that."""
         found = Enclosure(0.0, 1.0)
-        for width in (ROUGH, WIDE) if delta is not None else (tol,):
+        for width in (ROUGH, WIDE) if delta is not None else (ROUGH, tol):
             lost, least = Fraction(0), Fraction(1)
             for duel in self.duels:
-                below, above = duel.enclose(fixed, None, width).ends()
+                below, above = _nested(duel, fixed, width).ends()
                 lost += 1 - below
                 least = min(least, above)
                 if delta is not None and least < delta:

@@ -108,7 +108,12 @@ class Law(ABC):
         else:
             sizes = range(len(order) + 1)
             size = next(k for k in sizes if (view.enclose(order[:k], delta) >= delta).value)
-        found.write(i, size, view.enclose(order[:at]))
+        # The size and the bounds that are shown beside it agree on which side delta is.
+        first = order[:at]
+        known = view.enclose(first)
+        if delta < 1:
+            known = known.intersect(view.enclose(first, delta))
+        found.write(i, min(size, at) if (known >= delta).value else size, known)
 
     def score(
         self, rows: Row, mask: NDArray[np.bool_]

@@ -122,7 +122,8 @@ class Ledger:
     def means(self) -> NDArray[np.float64]:
         """What each unit contributes on average, in whole numbers, about."""
         weights = self.weights.astype(np.float64)
-        means: NDArray[np.float64] = self.entries @ weights / weights.sum()
+        # Not by BLAS, whose digits depend on how many threads it has.
+        means: NDArray[np.float64] = (self.entries * weights).sum(axis=1) / weights.sum()
         return means
 
     def keeps(self, r: int, known: dict[int, Fraction]) -> bool:

@@ -61,15 +61,20 @@ class Prover:
 
     def worth(self, chosen: Collection[int]) -> Fraction | float:
         """Return what the guarantee of a set surely is."""
-        return self.view.enclose([*self.forced, *chosen]).lower
+        return self.guarantee(chosen).lower
+
+    def settled(self, chosen: Collection[int]) -> bool | None:
+        """Tell whether a set reaches delta as a reader would: also by the bounds that are shown."""
+        verdict = self.verdict(chosen)
+        return (self.guarantee(chosen) >= self.task.delta).value if verdict is None else verdict
 
     def guarantee(self, chosen: Collection[int]) -> Enclosure:
         """Enclose the guarantee of a set for a reader; it agrees with the verdict."""
         features = [*self.forced, *chosen]
-        decided = self.view.enclose(features, self.task.delta)
-        return decided if decided.exact is not None else decided.intersect(
-            self.view.enclose(features)
-        )  # fmt: skip
+        narrow = self.view.enclose(features)
+        if narrow.exact is not None:
+            return narrow
+        return narrow.intersect(self.view.enclose(features, self.task.delta))
 
     def in_order(self, chosen: Collection[int]) -> list[int]:
         """Return a set in the order of the members."""

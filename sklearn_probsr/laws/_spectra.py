@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines.coins._fourier import SPREADS
 from sklearn_probsr.engines.sums._exchange import Laws
-from sklearn_probsr.engines.sums._spectrum import Law, Spectrum, build_spectra, narrowed
+from sklearn_probsr.engines.sums._spectrum import Law, Spectrum, build_spectrum, narrowed
 from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._sources import distinct
 
@@ -29,6 +29,7 @@ __all__ = [
     "are_few",
     "clamped",
     "promises",
+    "row_sums",
 ]
 
 # Relative weights of the variance in the rankings; 0 is the mean cost, the signed SHAP value.
@@ -41,6 +42,8 @@ _MOST_CELLS = 2**22
 _ROUGH = 2**11
 # How many times as many units as a ranking brings are known in proofs.
 _PROOF_FACTOR = 4
+# A rest has so many units, or none: few of them would leave nearly all nodes of a high degree.
+_LEAST_REST = 96
 # With more values than this a unit, a characteristic function takes long, and decays at once.
 _FEW_VALUES = 8
 _UNIT = 2.0**-53
@@ -109,12 +112,23 @@ class Shared:
 
     def _spectrum(self, degree: int, whole: bool) -> Spectrum:
         key = (degree, whole)
-        if key not in self._built and whole:
-            asked = degree or min(_ROUGH, self.degrees[0])
-            self._built[key] = build_spectra(self.head, self.rest, [asked])[0]
-        elif key not in self._built:
-            self._built[key] = narrowed(self._spectrum(degree, True), len(self.positions))
+        if key not in self._built:
+            self._built[key] = self._build(degree, whole)
         return self._built[key]
+
+    def _build(self, degree: int, whole: bool) -> Spectrum:
+        asked = degree or min(_ROUGH, self.degrees[0])
+        if whole:
+            return build_spectrum(self.head, self.rest, asked, _MOST_CELLS)
+        n = len(self.positions)
+        if self.rest or asked * len(self.broad) <= _MOST_CELLS:
+            wide = self._spectrum(degree, True)
+            if wide.degree == asked:
+                return narrowed(wide, n)
+        # The wide one has to make do with fewer nodes. Those that vary most come first in the
+        # rest: their product is soon negligible.
+        rest = sorted([*self.head[n:], *self.rest], key=lambda law: law.turns[0] - law.turns[-1])
+        return build_spectrum(self.head[:n], rest, asked, _MOST_CELLS)
 
     @cached_property
     def laws(self) -> dict[bool, Laws]:
@@ -147,14 +161,16 @@ class Shared:
             )
             for v, chances in zip(values, contributions.chances, strict=True)
         ]
-        centre = np.array([float(turns @ chances) for turns, chances in raw])
+        centre = np.array([float((turns * chances).sum()) for turns, chances in raw])
         laws = [Law(t - c, p) for (t, p), c in zip(raw, centre, strict=True)]
-        variance = np.array([float(law.turns**2 @ law.chances) for law in laws])
+        variance = np.array([float((law.turns**2 * law.chances).sum()) for law in laws])
         # Those that vary most first: their factors soon make a product negligible.
         head = [*contributions.by_range, *(u for u, w in enumerate(widths) if not w)]
         broad = head
         if positive is not None:
             head, broad = _heads(contributions, centre, variance, period, positive)
+        if 0 < len(values) - len(broad) < _LEAST_REST:
+            broad = broad[: max(len(values) - _LEAST_REST, len(head))]
         inside = set(broad)
         rest = [u for u in contributions.by_range if u not in inside]
         largest = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
@@ -247,9 +263,18 @@ class Shared:
 
     def blur(self, start: float, gains: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bound the rounding of a row's cut, whatever is fixed."""
-        size = abs(start) + np.abs(gains).sum(axis=-1) + 2 * float(self.centre.sum())
+        size = abs(start) + row_sums(np.abs(gains)) + 2 * float(self.centre.sum())
         blur: NDArray[np.float64] = (gains.shape[-1] + 8) * 2 * _UNIT * size
         return blur
+
+
+def row_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum along the last axis; a row's digits do not depend on how many others there are.
+
+    NumPy adds in the order in which numbers lie in memory, and that of a batch may be by columns.
+    """
+    sums: NDArray[np.float64] = np.ascontiguousarray(values).sum(axis=-1)
+    return sums
 
 
 def clamped(value: Fraction) -> float:

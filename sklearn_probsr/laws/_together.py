@@ -20,7 +20,7 @@ from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._costs import WIDE
 from sklearn_probsr.laws._law import Lengths
 from sklearn_probsr.laws._refuter import Refuter
-from sklearn_probsr.laws._spectra import Shared, promises
+from sklearn_probsr.laws._spectra import Shared, promises, row_sums
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._enclosure import Enclosure
@@ -82,7 +82,7 @@ def _search_together(
     signed = np.where(costly & ~np.isin(np.arange(len(missing)), task.exclude), gain, 0.0)
     signed = signed if positive else -signed
     forced = np.isin(units, task.include)
-    start = start - gain[:, list(task.include)].sum(axis=1)
+    start = start - row_sums(gain[:, list(task.include)])
     barred = np.isin(units, [*task.include, *task.exclude])
     member = costly[:, units] & ~barred
     order = _orders(shared, units, gain[:, units], member, positive)
@@ -94,13 +94,7 @@ def _search_together(
     left = np.flatnonzero(near)
     starts: dict[int, set[int]] = {}
     for degree in shared.degrees:
-        taken = Walkers(
-            *(walkers.positive[left], walkers.beta[left], walkers.blur[left], walkers.gain[left]),
-            forced,
-            np.ascontiguousarray(walkers.order[:, left]),
-            walkers.members[left],
-            walkers.mixed[left],
-        )
+        taken = walkers.take(left)
         m = len(left)
         sets = Sets(
             np.zeros((m, h), dtype=np.bool_), np.full(m, -1), np.zeros(m), np.ones(m),
@@ -109,10 +103,8 @@ def _search_together(
         stroll(shared.spectrum(degree), taken, low, high, sets)
         done = np.zeros(m, dtype=np.bool_)
         last = degree == shared.degrees[-1]
-        if not last and np.any(sets.upper - sets.lower > WIDE):
-            sharp = measure(shared.spectrum(shared.degrees[-1]), taken, sets.mask)
-            np.maximum(sets.lower, sharp[:, 0], out=sets.lower, where=sets.size >= 0)
-            np.minimum(sets.upper, sharp[:, 1], out=sets.upper, where=sets.size >= 0)
+        if not last:
+            _sharpen(shared.spectrum, shared.degrees[-1], taken, sets)
         for j in np.flatnonzero(sets.size >= 0):
             i = left[j]
             chosen = units[sets.mask[j]].tolist()
@@ -133,6 +125,17 @@ def _search_together(
         if not len(left):
             break
     return starts
+
+
+def _sharpen(
+    spectrum: Callable[[int], Spectrum], degree: int, walkers: Walkers, sets: Sets
+) -> None:
+    """Bound the sets that are known too roughly once more, each whatever the others are."""
+    wide = np.flatnonzero((sets.size >= 0) & (sets.upper - sets.lower > WIDE))
+    if len(wide):
+        sharp = measure(spectrum(degree), walkers.take(wide), sets.mask[wide])
+        sets.lower[wide] = np.maximum(sets.lower[wide], sharp[:, 0])
+        sets.upper[wide] = np.minimum(sets.upper[wide], sharp[:, 1])
 
 
 def _claim(

@@ -157,7 +157,8 @@ class ArgmaxModel(Model):
     def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
         """Return about how far each checked row is on the side of a class: ahead of all others."""
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = rows.astype(np.float64) @ self.weights.T + self.intercepts
+            # Not by BLAS, whose digits depend on how many threads it has.
+            scores = np.einsum("ij,kj->ik", rows.astype(np.float64), self.weights) + self.intercepts
             leads = scores[:, winner] - np.delete(scores, winner, axis=1).max(axis=1)
         return np.asarray(leads)
 

@@ -229,7 +229,9 @@ class LinearModel(Model):
     def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
         """Return about how far each checked row is on the side of a class."""
         with np.errstate(over="ignore", invalid="ignore"):
-            leads = rows.astype(np.float64) @ self.weights - self.threshold
+            # Not by BLAS, whose digits depend on how many threads it has.
+            leads: NDArray[np.float64] = np.einsum("ij,j->i", rows * 1.0, self.weights)
+            leads -= self.threshold
         return leads if winner else -leads
 
     def margin(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -54,18 +54,18 @@ class _Search:
         prover, members = self.prover, self.prover.members
         chosen = self.smallest() if start is None else self.shrink(self.shorter(start))
         most = len(members) if self.task.most is None else self.task.most
-        if chosen is None and self.task.max_size is None:
-            best = prover.best_of(len(members))
-            refuted = prover.verdict(members) is False and prover.monotone
-            what = "cannot be reached" if refuted else "is not proved"
-            raise unreachable(self.task, i, what, str(prover.guarantee(best)), over)
         if chosen is not None and len(chosen) > prover.least:
             near = prover.within_slack()
             if near is not None and len(near[0]) <= most:
-                return near[0], "near-minimum", near[1]
+                return near[0], "near-minimum" if near[1] else "minimum", near[1]
         if chosen is None or len(chosen) > most:
             chosen = prover.best_of(min(most, len(members)))
-            if not prover.verdict(chosen):
+            verdict = prover.settled(chosen)
+            if not verdict and self.task.max_size is None:
+                refuted = verdict is False and prover.monotone
+                what = "cannot be reached" if refuted else "is not proved"
+                raise unreachable(self.task, i, what, str(prover.guarantee(chosen)), over)
+            if not verdict:
                 return chosen, "best-of-size", 0.0
             chosen = prover.pruned(prover.in_order(chosen))
         elif self.task.effort.wanted:

@@ -224,8 +224,8 @@ def test_certainty_builds_no_spectra(d: int, monkeypatch: pytest.MonkeyPatch):
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a probability is computed")
 
-    for name in ("_costs.shared_of", "_independent.shared_of", "_costs.enclose_finite"):
-        monkeypatch.setattr(f"sklearn_probsr.{name}", refuse)
+    for name in ("_independent.Shared.of", "_costs.enclose_finite"):
+        monkeypatch.setattr(f"sklearn_probsr.laws.{name}", refuse)
     rng = np.random.default_rng(d)
     model = LinearModel(rng.standard_normal(d), 0.1)
     rows, law = rng.integers(0, 2, (5, d)), Product(rng.uniform(0.1, 0.9, d))
@@ -241,3 +241,23 @@ def test_certainty_builds_no_spectra(d: int, monkeypatch: pytest.MonkeyPatch):
         assert reason.minimality == "minimum"
         assert reason.guarantee.exact == 1
         assert guarantee(model, row, reason.features, distribution=law).exact == 1
+
+
+@pytest.mark.parametrize("more", [{}, {"max_size": 5}], ids=["unreachable", "best of size"])
+def test_a_verdict_and_the_bound_beside_it_agree(more: dict[str, Any]):
+    """What quick engines leave open is decided by the bound that a reader is shown.
+
+    Beside a weight of 3,000 the others are a lump to the spectra, and 40 features are free.
+    """
+    rng = np.random.default_rng(0)
+    weights = np.round(rng.normal(size=45), 6)
+    weights[0] = 3000.0
+    chances = np.append(0.999, np.round(rng.uniform(0.3, 0.7, 44), 2))
+    model = LinearModel(weights, 2996.0 + float(weights[1:] @ chances[1:]))
+    x, law = (weights > 0).astype(int), Product(chances)
+    known = guarantee(model, x, range(40, 45), distribution=law)
+    delta = np.floor(known.lower * 1e6) / 1e6
+    reason = sufficient_reason(model, x, delta=delta, distribution=law, exclude=range(40), **more)
+    assert (reason.guarantee >= delta).value
+    assert reason.minimality == "subset-minimal"
+    assert str(reason).endswith("(5 of 45 features; none can be left out).")

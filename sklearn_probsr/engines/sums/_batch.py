@@ -42,6 +42,19 @@ class Walkers(NamedTuple):
     members: NDArray[np.int64]  # (n,)
     mixed: NDArray[np.bool_]  # (n, h): which units can gain, too
 
+    def take(self, rows: NDArray[np.intp]) -> Walkers:
+        """Return some of the rows."""
+        return Walkers(
+            self.positive[rows],
+            self.beta[rows],
+            self.blur[rows],
+            self.gain[rows],
+            self.forced,
+            np.ascontiguousarray(self.order[:, rows]),
+            self.members[rows],
+            self.mixed[rows],
+        )
+
 
 class Way(NamedTuple):
     """The set that is being looked at: its cut, its bounds, and what it leaves free."""

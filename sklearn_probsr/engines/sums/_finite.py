@@ -249,7 +249,7 @@ def counted(question: FiniteSum) -> Enclosure:
     bounds = []
     for limit in (capacity - n if shift else capacity, capacity):
         at = np.searchsorted(right, limit - left, side="right")
-        bounds.append(float(left_mass @ below[at]))
+        bounds.append(float((left_mass * below[at]).sum()))
     # Products of n rounded chances, and sums of positive numbers.
     slack = (4 * n + len(left) + len(right) + 8) * _UNIT
     return _within(bounds[0], bounds[1], slack, (n + 1) * (len(left) + len(right)))

@@ -29,7 +29,7 @@ from sklearn_probsr.engines.coins._fourier import (
 __all__ = [
     "Law",
     "Spectrum",
-    "build_spectra",
+    "build_spectrum",
     "copy_nodes",
     "kept_at",
     "multiply",
@@ -43,7 +43,7 @@ _UNIT = 2.0**-53
 # A node is left out when it can move a bound by no more than this, over the square of the degree:
 # all of them together are then a tenth of what a bound of that degree is wide anyway.
 _DROPPED = 0.1
-# Laws with more atoms than this are tabulated by a product of matrices.
+# Laws with more atoms than this are tabulated by a product of matrices, so many nodes a row.
 _FEW_ATOMS = 12
 _BLOCK = 256
 
@@ -69,40 +69,45 @@ class Spectrum(NamedTuple):
     factors: NDArray[np.float64]  # (units, nodes, 2)
 
 
-def build_spectra(head: list[Law], rest: list[Law], degrees: list[int]) -> list[Spectrum]:
-    """Tabulate the factors of the head at the nodes of each degree, the largest of them last."""
-    degree = degrees[-1]
+def build_spectrum(head: list[Law], rest: list[Law], degree: int, most_cells: int) -> Spectrum:
+    """Tabulate the factors of the head, at the nodes that the rest leaves.
+
+    The degree is halved until the table has no more cells than that: a rest of a few units leaves
+    nearly all nodes.
+    """
     products = _products(*_flat(rest), degree) if rest else np.tile([1.0, 0.0], (degree, 1))
     bound = np.hypot(*products.T)
-    live = np.flatnonzero(bound > 0)
-    if rest:
-        vaaler, fejer = coefficient_table((live + 1).astype(np.float64), degree)
-        live = live[2 * (vaaler + fejer) * bound[live] > _DROPPED / degree**2]
-    factors = np.stack([_factors(law, live, degree) for law in head])
+    live = _live(bound, degree, bool(rest))
+    while len(live) * len(head) > most_cells and degree > 1:
+        degree //= 2
+        live = _live(bound[:degree], degree, bool(rest))
+    node = (live + 1).astype(np.float64)
+    vaaler, fejer = coefficient_table(node, degree)
     atoms = sum(len(law.turns) for law in head + rest)
     reach = sum(2 * float(np.abs(law.turns).max()) for law in head + rest)
-    spectra = []
-    for k in degrees:
-        some = live[live < k]
-        node = (some + 1).astype(np.float64)
-        a, b = coefficient_table(node, k)
-        log = 0.8 * math.log(k + 1.0) + 5.0
-        factor_error = len(head + rest) * 2 * TRIG_ERROR + 4 * atoms * _UNIT + _NEGLIGIBLE
-        error = log * factor_error + k * _UNIT * (40 * (reach + 1) + 8 * log)
-        spectra.append(
-            Spectrum(
-                k,
-                error + TAIL + 2 * _DROPPED / k,
-                2 + float(np.sum(4 * math.pi * node * (a + b) * bound[some])),
-                node,
-                np.where(node % 2 == 0, 1.0, -1.0),
-                a,
-                b,
-                np.ascontiguousarray(products[some]),
-                np.ascontiguousarray(factors[:, : len(some)]),
-            )
-        )
-    return spectra
+    log = 0.8 * math.log(degree + 1.0) + 5.0
+    factor_error = len(head + rest) * 2 * TRIG_ERROR + 4 * atoms * _UNIT + _NEGLIGIBLE
+    error = log * factor_error + degree * _UNIT * (40 * (reach + 1) + 8 * log)
+    return Spectrum(
+        degree,
+        error + TAIL + 2 * _DROPPED / degree,
+        2 + float(np.sum(4 * math.pi * node * (vaaler + fejer) * bound[live])),
+        node,
+        np.where(node % 2 == 0, 1.0, -1.0),
+        vaaler,
+        fejer,
+        np.ascontiguousarray(products[live]),
+        np.stack([_factors(law, live, degree) for law in head]),
+    )
+
+
+def _live(bound: NDArray[np.float64], degree: int, dropping: bool) -> NDArray[np.intp]:
+    """Return the nodes that can move a bound by enough, counted from 0."""
+    live = np.flatnonzero(bound > 0)
+    if not dropping:
+        return live
+    vaaler, fejer = coefficient_table((live + 1).astype(np.float64), degree)
+    return live[2 * (vaaler + fejer) * bound[live] > _DROPPED / degree**2]
 
 
 def narrowed(spectrum: Spectrum, head: int) -> Spectrum:
@@ -138,17 +143,48 @@ def _factors(law: Law, live: NDArray[np.intp], degree: int) -> NDArray[np.float6
     if len(law.turns) <= _FEW_ATOMS:
         return _few_factors(law.turns, law.chances, (live + 1).astype(np.float64))
     # e((b B + j) t) = e(b B t) e(j t): one product of two thin matrices gives every node.
-    blocks = degree // _BLOCK + 1
-    coarse = _circle(np.arange(blocks)[:, None] * float(_BLOCK) * law.turns)
-    fine = _circle(np.arange(float(_BLOCK))[:, None] * law.turns) * law.chances
-    table = (coarse @ fine.T).ravel()[live + 1]
-    return np.stack([table.real, table.imag], axis=1)
+    blocks = np.arange(degree // _BLOCK + 1)
+    coarse = _circle(blocks[:, None] * float(_BLOCK) * law.turns)
+    fine = _circle(law.turns[:, None] * np.arange(float(_BLOCK))) * law.chances[:, None]
+    parts = (np.ascontiguousarray(p) for m in (coarse, fine) for p in (m.real, m.imag))
+    return _times(*parts).reshape(-1, 2)[live + 1]
 
 
 def _circle(turns: NDArray[np.float64]) -> NDArray[np.complex128]:
     angle = 2 * math.pi * (turns - np.rint(turns))
     found: NDArray[np.complex128] = np.cos(angle) + 1j * np.sin(angle)
     return found
+
+
+@kernel
+def _times(
+    a_re: NDArray[np.float64],
+    a_im: NDArray[np.float64],
+    b_re: NDArray[np.float64],
+    b_im: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Multiply two complex matrices, always in the same order.
+
+    The digits of a product by BLAS depend on how many threads it has, which jobs do not have alike.
+    """
+    n, m = a_re.shape[0], b_re.shape[1]
+    out = np.empty((n, m, 2))
+    re = np.empty(m)
+    im = np.empty(m)
+    for i in range(n):
+        for j in range(m):
+            re[j] = 0.0
+            im[j] = 0.0
+        for k in range(a_re.shape[1]):
+            x = a_re[i, k]
+            y = a_im[i, k]
+            for j in range(m):
+                re[j] += x * b_re[k, j] - y * b_im[k, j]
+                im[j] += x * b_im[k, j] + y * b_re[k, j]
+        for j in range(m):
+            out[i, j, 0] = re[j]
+            out[i, j, 1] = im[j]
+    return out
 
 
 @kernel

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from sklearn_probsr import LinearModel, Marginals, Product, Unit, law_of
 from sklearn_probsr.engines.sums._finite import enclose_finite
+from sklearn_probsr.engines.sums._spectrum import Law, _factors
 from sklearn_probsr.laws._costs import Costs
 
 KINDS = ("normal", "student", "heavy", "integers")
@@ -71,3 +73,31 @@ def test_spectra_of_real_values_agree_with_counting(size: int):
         assert shared is not None
         assert max(shared.lower, alone.lower) <= min(shared.upper, alone.upper)
         assert shared.width < 2e-2
+
+
+@pytest.mark.parametrize("d", [140, 280, 330])
+def test_tables_are_capped(d: int):
+    """A rest of a few units leaves nearly all nodes: then the degree is lower."""
+    rng = np.random.default_rng(0)
+    chances, weights = np.round(rng.uniform(0.05, 0.95, d), 3), rng.standard_normal(d)
+    model, law = LinearModel(weights, float(weights @ chances)), Product(chances)
+    shared = law_of(model, law).spectra(True, whole=False)
+    assert shared is not None
+    spectra = [shared.wide, *(shared.spectrum(degree) for degree in (0, *shared.degrees))]
+    for spectrum in spectra:
+        assert spectrum.factors.size <= 2 * 2**22
+        assert len(spectrum.node) == spectrum.factors.shape[1]
+    assert spectra[-1].degree == shared.degrees[-1]  # where reasons are looked for, nothing is lost
+
+
+def test_factors_do_not_depend_on_threads():
+    """Jobs have fewer threads than a process alone, and the digits of BLAS depend on them."""
+    rng = np.random.default_rng(0)
+    turns, chances = np.sort(rng.uniform(-0.1, 0.1, 300)), rng.dirichlet(np.ones(300))
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(_factors(Law(turns, chances), np.arange(2**15), 2**15))
+    assert found[0].tobytes() == found[1].tobytes()
+    exact = np.exp(2j * np.pi * np.outer(np.arange(1, 400), turns)) @ chances
+    assert np.allclose(found[0][:399, 0] + 1j * found[0][:399, 1], exact, rtol=0, atol=1e-12)
