@@ -41,7 +41,9 @@ __all__ = [
 _NEGLIGIBLE = 1e-13
 _UNIT = 2.0**-53
 # A node is left out when it can move a bound by no more than this, over the square of the degree:
-# all of them together are then a tenth of what a bound of that degree is wide anyway.
+# each is left out once, so all of them together are a tenth of what a bound of that degree is wide
+# anyway. At a lower degree k a node weighs at most (K + 1) / (k + 1) times as much, which keeps the
+# sum over its k nodes below a tenth of 1 / k as well.
 _DROPPED = 0.1
 # Laws with more atoms than this are tabulated by a product of matrices.
 _FEW_ATOMS = 12
@@ -72,7 +74,9 @@ class Spectrum(NamedTuple):
 def build_spectra(head: list[Law], rest: list[Law], degrees: list[int]) -> list[Spectrum]:
     """Tabulate the factors of the head at the nodes of each degree, the largest of them last."""
     degree = degrees[-1]
-    products = _products(*_flat(rest), degree) if rest else np.tile([1.0, 0.0], (degree, 1))
+    # Rounded once, whatever their number: the budget has no factor for it.
+    shift = math.fsum(law.turns[0] for law in rest)
+    products = _products(*_flat(rest), shift, degree) if rest else np.tile([1.0, 0.0], (degree, 1))
     bound = np.hypot(*products.T)
     live = np.flatnonzero(bound > 0)
     if rest:
@@ -92,7 +96,7 @@ def build_spectra(head: list[Law], rest: list[Law], degrees: list[int]) -> list[
         spectra.append(
             Spectrum(
                 k,
-                error + TAIL + 2 * _DROPPED / k,
+                error + TAIL + _DROPPED / k,
                 2 + float(np.sum(4 * math.pi * node * (a + b) * bound[some])),
                 node,
                 np.where(node % 2 == 0, 1.0, -1.0),
@@ -169,13 +173,14 @@ def _products(
     starts: NDArray[np.int64],
     turns: NDArray[np.float64],
     chances: NDArray[np.float64],
+    shift: float,
     degree: int,
 ) -> NDArray[np.float64]:
-    """Return the product of some laws' factors at every node; 0 once it is negligible."""
+    """Return the product of some laws' factors at every node; 0 once it is negligible.
+
+    ``shift`` is the sum of each law's first value, which does not turn here.
+    """
     out = np.zeros((degree, 2))
-    shift = 0.0  # from each law's first value, which does not turn, to its centre
-    for u in range(len(starts) - 1):
-        shift += turns[starts[u]]
     for k in range(1, degree + 1):
         im, re = sin_cos_turns(k * shift)
         for u in range(len(starts) - 1):

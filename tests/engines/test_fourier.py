@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sklearn_probsr import Enclosure
 from sklearn_probsr._deficits import SubsetSum
 from sklearn_probsr.engines import _fourier
 from sklearn_probsr.engines._fourier import fourier, fourier_prefixes
@@ -153,3 +154,37 @@ def test_vaalers_inequality(t: float, degree: int):
     fejer = (1 + 2 * np.sum(b * (degree + 1) * np.cos(2 * np.pi * k * t))) / (2 * degree + 2)
     psi = t - math.floor(t) - 0.5
     assert abs(psi - vaaler) <= fejer + 1e-12
+
+
+def rounded_up(n: int) -> list[float]:
+    """Return numbers up to 1 whose sum, one after the other, is rounded up as far as can be."""
+    numbers, total = [1.0], 1.0
+    while len(numbers) < n:
+        step = math.ulp(total + 1.0)
+        # Just above the middle between two floats, below 1 by little.
+        numbers.append(min(1.0 - step / 2 + 2.0**-53, 1.0))
+        total += numbers[-1]
+    return numbers
+
+
+def test_an_average_over_cases_covers_its_rounding(monkeypatch: pytest.MonkeyPatch):
+    """64 cases whose lower bounds are rounded up whenever one is added."""
+    numbers = rounded_up(64)
+    exact = sum(map(Fraction, numbers)) / 64
+    assert Fraction(sum(numbers)) / 64 - exact > Fraction(1, 2**50)
+    known = (Enclosure(number, 1.0) for number in numbers)
+    monkeypatch.setattr(_fourier, "fourier", lambda *_: next(known))
+    question = SubsetSum([64, 32, 16, 8, 4, 2] + [1] * 500, 200)
+    found = _fourier._by_cases(question, 6, 1e-6, 64, 0)
+    assert next(known, None) is None
+    assert exact - Fraction(1, 2**46) <= Fraction(found.lower) <= exact
+
+
+def test_values_that_are_heavy_only_together():
+    """The last of the largest values must outweigh what follows; those before it need not."""
+    values = [100, 100, 100, 3, 2, 2, 1, 1]
+    assert _fourier._heavy(values, 6) == 3
+    assert _fourier._heavy([100, 90, 80, 70, 60], 6) == 0
+    for capacity in (4, 103, 205, 301):
+        truth = Fraction(subset_count(values, capacity), 2**8)
+        assert contains(narrow(SubsetSum(values, capacity)), truth)

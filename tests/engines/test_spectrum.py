@@ -1,5 +1,8 @@
 """Spectra: bounds that rows share, against engines that see each set alone."""
 
+import math
+
+import mpmath
 import numpy as np
 import pytest
 
@@ -8,6 +11,8 @@ from sklearn_probsr._costs import Costs
 from sklearn_probsr._distributions import Distribution
 from sklearn_probsr._shared import contributions_of
 from sklearn_probsr.engines._finite import enclose_finite
+from sklearn_probsr.engines._fourier import TRIG_ERROR
+from sklearn_probsr.engines._spectrum import Law, build_spectra, set_bounds
 
 KINDS = ("normal", "student", "heavy", "integers")
 
@@ -71,3 +76,43 @@ def test_spectra_of_real_values_agree_with_counting(size: int):
         assert shared is not None
         assert max(shared.lower, alone.lower) <= min(shared.upper, alone.upper)
         assert shared.width < 2e-2
+
+
+def test_nodes_left_out_are_a_tenth_of_the_width():
+    """Against the bounds with every node: what is left out moves them by at most 0.1 / K."""
+    rng = np.random.default_rng(1)
+    laws = [
+        Law(np.array([-p, 1 - p]) * t, np.array([1 - p, p]))
+        for p, t in zip(rng.uniform(0.1, 0.9, 60), rng.uniform(0.001, 0.03, 60), strict=True)
+    ]
+    degree, everything = 2**11, np.arange(60)
+    (spectrum,) = build_spectra(laws, [], [degree])
+    assert len(spectrum.node) == degree
+    phi = np.prod(spectrum.factors[..., 0] + 1j * spectrum.factors[..., 1], axis=0)
+    weight = 2 * (spectrum.vaaler + spectrum.fejer) * np.abs(phi)
+    assert np.count_nonzero(weight < 0.1 / degree**2) > degree / 2
+    for beta in rng.uniform(-0.4, 0.4, 20):
+        turned = phi * np.exp(-2j * np.pi * spectrum.node * beta)
+        middle = beta + 0.5 + spectrum.vaaler @ (spectrum.sign * phi.imag - turned.imag)
+        sway = 1 / (degree + 1) + spectrum.fejer @ (spectrum.sign * phi.real + turned.real)
+        whole = middle - sway, middle + sway
+        lower, upper = set_bounds(spectrum, everything, beta, 0.0)
+        # Each bound is moved outward by what is left out and a little more, and not by much more.
+        assert max(whole[0], 0.0) - 0.15 / degree <= lower <= max(whole[0], 0.0)
+        assert min(whole[1], 1.0) <= upper <= min(whole[1], 1.0) + 0.15 / degree
+
+
+def test_many_laws_are_shifted_by_one_rounding():
+    """30,000 likely values: the product of their factors is off by no more than the budget says."""
+    n, value, chance, degree = 30_000, 0.1, 1e-5, 2**9
+    law = Law(np.array([-value, 0.3]), np.array([1 - chance, chance]))
+    (spectrum,) = build_spectra([law], [law] * n, [degree])
+    unit = 2.0**-53
+    with mpmath.workdps(40):
+        for j in range(len(spectrum.node) - 20, len(spectrum.node)):
+            k = int(spectrum.node[j])
+            atoms = zip(law.turns.tolist(), law.chances.tolist(), strict=True)
+            factor = sum(p * mpmath.expjpi(2 * k * mpmath.mpf(t)) for t, p in atoms)
+            error = abs(factor**n - mpmath.mpc(*spectrum.rest[j].tolist()))
+            # Trigonometry of n factors; and arguments that are rounded twice.
+            assert error <= n * 2 * TRIG_ERROR + 8 * n * unit + 8 * math.pi * k * unit * n * 0.4
