@@ -30,12 +30,6 @@ from sklearn_probsr.engines._stroll import MOST_MIXED, Sets, Walkers, measure, s
 
 __all__ = ["independent_curve", "independent_guarantee", "search_independent"]
 
-# So many sets, one smaller than the set found, are refuted one by one to prove a minimum, and so
-# many of the same size are compared.
-_MOST_SETS = 1000
-_MOST_COMPARED = 200
-# Sets as few as these are looked at one by one in any case.
-_FEW_SETS = 64
 # Units with more values than this are not compared by the exchange lemma.
 _MOST_VALUES = 64
 _CHUNK = 512
@@ -281,12 +275,13 @@ class _Search(LocalSearch):
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
         count = self._count(size)
-        prover = self._prover(size) if count > _FEW_SETS else None
+        limits = self.task.effort.limits
+        prover = self._prover(size) if count > limits.few_sets else None
         if prover is not None:
             verdict, found = prover.look(0, size, self.verdict)
             if verdict is not None:
                 return verdict, found
-        most = _MOST_SETS if self.costs.counted else _FEW_SETS
+        most = limits.most_sets if self.costs.counted else limits.few_sets
         if count > min(most, self.task.effort.sets):
             return None, set()
         undecided = False
@@ -347,7 +342,8 @@ class _Search(LocalSearch):
         size = len(chosen)
         if self.task.delta == 1 and self.verdict(chosen):
             return chosen
-        if not self.costs.counted or self._count(size) > _MOST_COMPARED:
+        most = self.task.effort.limits.most_compared
+        if not self.costs.counted or self._count(size) > most:
             return chosen
         others = [set(s) for s in self._up_sets(size) if len(s) == size]
         return max([chosen, *others], key=self.worth)

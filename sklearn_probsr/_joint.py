@@ -43,8 +43,6 @@ __all__ = ["JointSearch", "Replacement", "Seen", "joint_curve", "joint_guarantee
 # instances a thousand times as far out.
 _BITS = 50
 _MOST_BITS = 61
-# Integers beyond 62 bits: so many sets are tried one by one, with all their digits.
-_MOST_SETS = 1000
 
 Row = NDArray[np.float64] | NDArray[np.bool_]
 
@@ -433,7 +431,7 @@ class JointSearch(LocalSearch):
 
     def _look_exactly(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
         """Try every set, if they are few, with all the digits of long integers."""
-        if math.comb(len(self.members), size) > _MOST_SETS:
+        if math.comb(len(self.members), size) > self.task.effort.limits.most_sets:
             return None, set()
         for chosen in combinations(self.members, size):
             if self.weight(chosen) >= needed:

@@ -282,8 +282,8 @@ def _by_cases(
             low, high = found.lower, found.upper
         lower += low * count
         upper += high * count
-    # At most 64 additions; a partial sum in [2^e, 2^(e+1)) is off by 2^(e-53), which makes less than
-    # 1500 * 2^-53 in all, and counts of 3 and more add at most 64 * 2^-53: 2^-48 of 64.
+    # Of at most 64 additions. One to a sum in [2^e, 2^(e+1)) is off by at most 2^(e-53): less than
+    # 1500 * 2^-53 in all, and products with counts by 64 * 2^-53. A 64th of that is below 2^-48.
     rounding = 2.0**-48
     cases = 2**heavy
     return Enclosure.proved(lower / cases - rounding, upper / cases + rounding)

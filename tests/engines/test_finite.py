@@ -13,6 +13,7 @@ from sklearn_probsr.engines import _finite
 from sklearn_probsr.engines._finite import FiniteSum, Part, enclose_finite
 from sklearn_probsr.engines._fourier import fourier
 from tests.engines.questions import contains
+from tests.interpreted import examples
 
 MAGNITUDES = st.sampled_from([1, 2, 3, 5, 7, 2**30, 2**30 + 1, 2**60, 2**61 - 1, 2**200, 10**300])
 
@@ -47,7 +48,7 @@ def truth(question: FiniteSum) -> Fraction:
     return total
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(parts(), min_size=1, max_size=5), st.data())
 def test_every_engine_encloses(drawn: list[Part], data: st.DataObject):
     """Closed form, lattice, counting, Fourier at several degrees, and the exact convolution."""
