@@ -13,6 +13,7 @@ from sklearn_probsr._proofs import Prover, ranked
 from sklearn_probsr._search import Task
 from sklearn_probsr._shared import contributions_of, shared_of
 from sklearn_probsr.engines._exchange import compare, count_up_sets, undominated, within
+from tests.interpreted import long_loops
 
 LAWS = st.lists(
     st.lists(
@@ -82,6 +83,7 @@ def added(masses: np.ndarray, cost: int, chance: float) -> np.ndarray:
     return grown
 
 
+@long_loops
 def test_the_order_in_context():
     """Putting one in place of another that it is above never lowers the guarantee of any set."""
     assert sum(edges_checked(seed) for seed in range(12)) > 20
@@ -132,6 +134,7 @@ def edges_checked(seed: int) -> int:
     return int(above.sum())
 
 
+@long_loops
 def test_the_order_in_context_tells_much():
     """Where the stochastic order leaves thousands of up-sets, that in context leaves a handful."""
     rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from sklearn_probsr.engines import _finite
 from sklearn_probsr.engines._finite import FiniteSum, Part, enclose_finite
 from sklearn_probsr.engines._fourier import fourier
 from tests.engines.questions import contains
-from tests.interpreted import examples
+from tests.interpreted import examples, long_loops
 
 MAGNITUDES = st.sampled_from([1, 2, 3, 5, 7, 2**30, 2**30 + 1, 2**60, 2**61 - 1, 2**200, 10**300])
 
@@ -67,6 +67,7 @@ def test_every_engine_encloses(drawn: list[Part], data: st.DataObject):
     assert enclose_finite(question, None, 1e-4).exact == exact
 
 
+@long_loops
 @pytest.mark.parametrize("n", [30, 36])
 def test_counting_and_fourier_agree(n: int):
     """Two engines that share no code enclose the same number."""
@@ -84,6 +85,7 @@ def test_counting_and_fourier_agree(n: int):
         assert analysed.width < 1e-2
 
 
+@long_loops
 def test_fair_coins_agree_with_the_real_engine():
     """With chances of 1/2 the complex bounds meet those of the cosines."""
     rng = np.random.default_rng(0)

@@ -14,6 +14,7 @@ from sklearn_probsr._deficits import SubsetSum
 from sklearn_probsr.engines import _fourier
 from sklearn_probsr.engines._fourier import fourier, fourier_prefixes
 from tests.engines.questions import contains, gaussian, meet_in_the_middle, perturbed
+from tests.interpreted import long_loops
 from tests.oracle import subset_count
 
 
@@ -22,6 +23,7 @@ def narrow(question: SubsetSum, tol: float = 1e-4, degree: int = 2**17):
     return fourier(question, 0.0, 2.0, tol, degree)
 
 
+@long_loops
 @pytest.mark.parametrize("seed", range(8))
 def test_gaussian_values_against_an_exact_count(seed: int):
     """40 to 44 values, counted exactly by meeting in the middle."""
@@ -34,6 +36,7 @@ def test_gaussian_values_against_an_exact_count(seed: int):
         assert found.width <= tol
 
 
+@long_loops
 @pytest.mark.parametrize("n", [200, 300, 500])
 @pytest.mark.parametrize("seed", range(4))
 def test_integers_plus_noise_against_a_dynamic_programme(n: int, seed: int):
@@ -79,6 +82,7 @@ def test_a_threshold_just_inside_half_a_turn():
     assert contains(narrow(question), Fraction(7, 8))
 
 
+@long_loops
 def test_heavy_values_are_taken_case_by_case():
     """A heavy value that stays free does not make the enclosure of the rest useless."""
     question, truth = perturbed(np.random.default_rng(1), 80, largest=5)
@@ -88,6 +92,7 @@ def test_heavy_values_are_taken_case_by_case():
     assert found.width < 1e-4
 
 
+@long_loops
 @given(st.integers(1, 300), st.integers(1, 30))
 def test_one_heavy_value(n: int, seed: int):
     """A period that is much longer than the rest of the spread stays sound."""
@@ -101,6 +106,7 @@ def test_one_heavy_value(n: int, seed: int):
     assert half.upper >= alone.lower / 2
 
 
+@long_loops
 def test_it_stops_when_a_level_is_settled():
     """Asked for a level only, the enclosure is as wide as the question allows."""
     question = gaussian(np.random.default_rng(5), 200)
@@ -118,6 +124,7 @@ def test_a_threshold_far_out_is_settled_by_the_tail():
     assert fourier(SubsetSum(values, 600), 0, 2, 0, 256).upper < 2e-10
 
 
+@long_loops
 @pytest.mark.parametrize("largest", [9, 2**55])
 def test_prefixes_agree_with_single_questions(largest: int):
     """The curve's enclosures hold the exact probability at every size."""

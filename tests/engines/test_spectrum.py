@@ -13,6 +13,7 @@ from sklearn_probsr._shared import contributions_of
 from sklearn_probsr.engines._finite import enclose_finite
 from sklearn_probsr.engines._fourier import TRIG_ERROR
 from sklearn_probsr.engines._spectrum import Law, build_spectra, set_bounds
+from tests.interpreted import long_loops
 
 KINDS = ("normal", "student", "heavy", "integers")
 
@@ -21,6 +22,7 @@ def costs_of(model: LinearModel, row: np.ndarray, law: Distribution) -> Costs:
     return Costs(contributions_of(model, law), row, law)
 
 
+@long_loops
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", [26, 33, 150])
 def test_bounds_agree_with_those_of_the_set_alone(kind: str, d: int):
@@ -46,6 +48,7 @@ def test_bounds_agree_with_those_of_the_set_alone(kind: str, d: int):
         assert max(shared.lower, alone.lower) <= min(shared.upper, alone.upper)
 
 
+@long_loops
 def test_a_head_of_500_features_is_narrow():
     """Beyond a few hundred features the shared bounds are all that most sets need."""
     rng = np.random.default_rng(0)
@@ -60,6 +63,7 @@ def test_a_head_of_500_features_is_narrow():
     assert found.width < 5e-4
 
 
+@long_loops
 @pytest.mark.parametrize("size", [1, 5, 12, 20, 28])
 def test_spectra_of_real_values_agree_with_counting(size: int):
     """Empirical marginals of 60 rows: the shared tables and the set alone enclose one number."""
@@ -102,6 +106,7 @@ def test_nodes_left_out_are_a_tenth_of_the_width():
         assert min(whole[1], 1.0) <= upper <= min(whole[1], 1.0) + 0.15 / degree
 
 
+@long_loops
 def test_many_laws_are_shifted_by_one_rounding():
     """30,000 likely values: the product of their factors is off by no more than the budget says."""
     n, value, chance, degree = 30_000, 0.1, 1e-5, 2**9
