@@ -12,7 +12,7 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage bench pictures screenshots lint format types ci clean
+.PHONY: help setup demo test measured interpreted coverage bench pictures screenshots lint format types ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,8 +25,18 @@ demo: $(VENV)/.test ## Explain a classifier of breast tumours
 test: $(VENV)/.test ## Run the tests and doctests
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-coverage: $(VENV)/.test ## Run them with coverage, which takes longer
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered
+measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report= --cov-fail-under=0
+
+# Coverage cannot see compiled code run; here it does.
+interpreted: $(VENV)/.test ## Run those of the engines without compiling, and note lines too
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/engines \
+		--cov --cov-append --cov-report= --cov-fail-under=0
+
+coverage: ## Run both and report the lines that neither ran
+	@$(MAKE) --no-print-directory measured
+	@$(MAKE) --no-print-directory interpreted
+	@$(BIN)/python -m coverage report --skip-covered
 
 bench: $(VENV)/.test ## Run the benchmarks
 	@$(BIN)/python -m tests.benchmarks

@@ -4,6 +4,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+from tests.interpreted import examples
+
 # Derandomized, so that a run fails for a change and never by chance. No deadline and no complaint
 # about slow generation: the first example may wait for Numba to compile.
 settings.register_profile(
@@ -11,7 +13,7 @@ settings.register_profile(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=100,
+    max_examples=examples(100),
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )

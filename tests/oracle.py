@@ -6,6 +6,7 @@ that they are.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -224,3 +225,96 @@ class UnitCase:
             )
             kept += weight * (self.side(total) == self.label)
         return kept / sum(weights)
+
+
+@dataclass(frozen=True)
+class Costly:
+    """Independent units, each with a law of whole costs, of which some may be fixed.
+
+    A law maps a cost to its weight; the weights of each sum to ``denominator``. The class is kept
+    if the costs of what is not fixed sum to at most ``margin``. ``members`` may be fixed, the
+    ``others`` never are.
+    """
+
+    members: tuple[dict[int, int], ...]
+    others: tuple[dict[int, int], ...]
+    margin: int
+    denominator: int
+
+    @property
+    def whole(self) -> int:
+        """The weight of all completions."""
+        return int(self.denominator ** (len(self.members) + len(self.others)))
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """The weight of the completions that keep the class, for each set of fixed members (bits).
+
+        Members with one cost are flipped or not: a sum over the flipped ones, unit by unit. With
+        more costs the weight of a sum is that of two halves which meet, and must fit 63 bits.
+        """
+        if all(len(law) <= 2 and 0 in law for law in self.members):
+            return self._flipped()
+        assert self.whole < 2**63
+        half = len(self.members) // 2
+        left, low = _of_all_sets(self.members[:half], (), self.denominator)
+        right, right_low = _of_all_sets(self.members[half:], self.others, self.denominator)
+        below = np.cumsum(right, axis=1)
+        at = self.margin - low - right_low - np.arange(left.shape[1])
+        reached = np.where(at >= 0, below[:, np.clip(at, 0, below.shape[1] - 1)], 0)
+        kept: np.ndarray = (reached @ left.T).ravel()  # the bits of the first half are the low ones
+        return kept
+
+    def _flipped(self) -> np.ndarray:
+        masses, low = _of_all_sets((), self.others, self.denominator, object)
+        below = np.concatenate([[0], np.cumsum(masses[0])])
+        spent = np.zeros(1, dtype=np.int64)
+        for law in self.members:
+            spent = np.concatenate([spent, spent + max(law, key=abs)])
+        kept: np.ndarray = below[np.clip(self.margin - low - spent + 1, 0, len(below) - 1)]
+        for i, law in enumerate(self.members):
+            pairs = kept.reshape(-1, 2, 2**i)
+            flipped = law.get(max(law, key=abs), 0) if len(law) > 1 else 0
+            free = (self.denominator - flipped) * pairs[:, 0] + flipped * pairs[:, 1]
+            # The bit now says that the member is fixed.
+            pairs[:, 1], pairs[:, 0] = self.denominator * pairs[:, 0], free
+        return kept
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """How many members each set has."""
+        return np.array([mask.bit_count() for mask in range(2 ** len(self.members))])
+
+    def share(self, chosen: Iterable[int]) -> Fraction:
+        """Return the guarantee of a set of members."""
+        return Fraction(int(self.kept[sum(1 << i for i in chosen)]), self.whole)
+
+    def best(self, size: int, smaller: bool = False) -> Fraction:
+        """Return the best guarantee of any set of a size, or of any up to it."""
+        some = self.sizes <= size if smaller else self.sizes == size
+        return Fraction(int(self.kept[some].max()), self.whole)
+
+    def least(self, delta: Fraction) -> int | None:
+        """Return the size of a smallest set that reaches a level; None if none does."""
+        sizes = self.sizes[self.kept >= math.ceil(delta * self.whole)]
+        return int(sizes.min()) if len(sizes) else None
+
+
+def _of_all_sets(
+    members: Sequence[dict[int, int]],
+    others: Sequence[dict[int, int]],
+    denominator: int,
+    dtype: type = np.int64,
+) -> tuple[np.ndarray, int]:
+    """Return the weights of all sums, for each set of fixed members, and the least sum."""
+    laws = [*members, *others]
+    low = sum(min(0, *law) for law in laws)
+    high = sum(max(0, *law) for law in laws)
+    masses = np.zeros((1, high - low + 1), dtype=dtype)
+    masses[0, -low] = 1
+    for i, law in enumerate(laws):
+        grown = np.zeros_like(masses)
+        for cost, weight in law.items():
+            grown += weight * np.roll(masses, cost, axis=1)
+        masses = np.concatenate([grown, denominator * masses]) if i < len(members) else grown
+    return masses, low

@@ -20,79 +20,25 @@ import sklearn_probsr
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sklearn_probsr"
 
-# Data flows down this list, imports point only up it. A package counts as one entry.
+# Rooms of the package: data flows down these lists, imports point only up them, those for type
+# checkers too.
 CORE = (
     "exceptions",
-    "_exact",
-    "_enclosure",
-    "_checks",
-    "_units",
-    "_columns",
-    "_model",
-    "_argmax",
-    "_data",
-    "_matching",
-    "_distributions",
-    "_deficits",
+    "model",
+    "distributions",
     "engines",
-    "_ranking",
-    "_whole",
-    "_search",
-    "_contributions",
-    "_local",
-    "_joint",
-    "_matches",
-    "_conditional",
-    "_shared",
-    "_costs",
-    "_proofs",
-    "_independent",
-    "_paper",
-    "_sampling",
-    "_draws",
-    "_curve",
-    "_rivals",
-    "_prefixes",
-    "_reason",
-    "_arguments",
-    "_api",
+    "laws",
+    "search",
+    "results",
+    "_functions",
 )
-SHELLS: tuple[str, ...] = (
-    "adapters",
-    "_archive",
-    "_checked",
-    "_zips",
-    "_members",
-    "_unarchive",
-    "_batches",
-    "_masker",
-    "_subject",
-    "_views",
-    "_sliced",
-    "_explanation",
-    "_explainer",
-    "_transformer",
-    "_scorers",
-    "_canvas",
-    "_waterfall",
-    "plots",
-    "_comparison_plot",
-    "_growth",
-    "_page",
-    "_inert",
-    "_comparison_json",
-    "_comparison",
-    "_compare",
-    "_demo",
-    "_files",
-    "_trusted",
-    "_features",
-    "_case",
-    "_spoken",
-    "_options",
-    "_command",
-    "__main__",
-)
+SHELLS = ("adapters", "explain", "plots", "report", "cli", "__main__")
+# A name that stands in two rooms, for one thing seen from both.
+SEEN_FROM_TWO_ROOMS = {
+    "_batch": ["engines.coins._batch", "engines.sums._batch"],  # kernels for many rows
+    "_facts": ["engines.rows._facts", "search._facts"],  # rows that share facts
+    "_matching": ["distributions._matching", "laws._matching"],
+}
 FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}
 
 TOP_LEVEL = {
@@ -160,29 +106,55 @@ def imports(name: str, modules: dict[str, Path]) -> tuple[set[str], set[str]]:
 
 
 @needs_sources
-def test_every_module_is_in_the_layout():
-    """Each module of the package is listed as core or shell, and each listed one exists."""
+def test_every_room_is_in_the_layout():
+    """Each module or folder of the package's root is listed as core or shell, and exists."""
     found = {name.split(".")[0] for name in module_names()} - {""}
     assert found == {*CORE, *SHELLS}
 
 
 @needs_sources
-def test_core_imports_point_up():
-    """A core module imports only core modules listed before it, and no shell's library."""
-    modules = module_names()
+def test_imports_point_up():
+    """A room imports only rooms listed before it, and within a room there are no circles."""
+    modules, rooms = module_names(), [*CORE, *SHELLS]
     graph = {}
     for name in modules:
-        top = name.split(".")[0]
-        if top not in CORE:
+        if not name:
             continue
         own, foreign = imports(name, modules)
-        assert not foreign & FOREIGN_TO_CORE, f"{name} imports {foreign & FOREIGN_TO_CORE}"
-        earlier = {*CORE[: CORE.index(top)]}
-        inside = {other for other in own if other.split(".")[0] == top}
+        room = name.split(".")[0]
+        if room in CORE:
+            assert not foreign & FOREIGN_TO_CORE, f"{name} imports {foreign & FOREIGN_TO_CORE}"
+        earlier = {"", *rooms[: rooms.index(room)]}
+        inside = {other for other in own if other.split(".")[0] == room}
         wrong = {other for other in own - inside if other.split(".")[0] not in earlier}
         assert not wrong, f"{name} imports {wrong}, which are not above it"
-        graph[name] = inside
+        graph[name] = inside - {room}
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+@needs_sources
+def test_a_name_of_a_file_stands_for_one_thing():
+    """The same name is used in two rooms only for one thing, seen from both."""
+    names: dict[str, list[str]] = {}
+    for name in module_names():
+        names.setdefault(name.rpartition(".")[2], []).append(name)
+    twice = {name: sorted(where) for name, where in names.items() if len(where) > 1}
+    assert twice == SEEN_FROM_TWO_ROOMS
+
+
+@needs_sources
+def test_modules_say_in_a_sentence_what_they_are():
+    """The first line of every module's docstring is a sentence."""
+    for name, path in module_names().items():
+        doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        assert re.fullmatch(r"[^\n]{10,}\.", doc.split("\n")[0]), f"{name}: {doc.splitlines()[:1]}"
+
+
+@needs_sources
+def test_tests_have_the_same_rooms():
+    """Every folder of tests, but for those of no room, is a folder of the package."""
+    folders = {p.parent.relative_to(ROOT / "tests") for p in (ROOT / "tests").rglob("test_*.py")}
+    assert {str(f) for f in folders if not (PACKAGE / f).is_dir()} == {"contracts"}
 
 
 # --- Public names and docstrings -------------------------------------------------------------

@@ -182,8 +182,6 @@ def _names(entry: Entry) -> tuple[str, ...]:
 
 def support_table() -> str:
     """Return the table of what this package itself supports, in Markdown."""
-    import sklearn_probsr.adapters._follow  # noqa: F401  (fills the registry)
-
     lines = []
     for role, title in (
         ("classifier", "Classifier"),

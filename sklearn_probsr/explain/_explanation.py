@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain._frames import gains, table
 from sklearn_probsr.explain._sliced import SlicedExplanation
-from sklearn_probsr.explain._tables import gains, table
 from sklearn_probsr.results._archive import plain_values, write_reasons
 from sklearn_probsr.results._checked import check_max_bytes, refusing
 from sklearn_probsr.results._reason import SufficientReason

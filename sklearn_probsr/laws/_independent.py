@@ -34,10 +34,6 @@ __all__ = ["IndependentLaw"]
 
 # Models with more units have a rest that no reason is made of.
 _MOST_IN_HEAD = 128
-# So many sets, one smaller than the set found, are refuted one by one to prove a minimum, and so
-# many of the same size are compared.
-_MOST_SETS = 1000
-_MOST_COMPARED = 200
 
 
 class IndependentLaw(Law):
@@ -162,7 +158,7 @@ class IndependentProver(Prover):
     def look(self, size: int) -> tuple[bool | None, set[int]]:
         """Look for a set of at most ``size`` members: all up-sets are refuted, or one is found."""
         if self.costs.counted:
-            most = min(_MOST_SETS, self.task.effort.sets)
+            most = min(self.task.effort.limits.most_sets, self.task.effort.sets)
             if count_up_sets(self._above, size, not self.monotone, most) <= most:
                 return self.first_of(self._up_sets(size, not self.monotone, most))
         refuter = self._refuter(size)
@@ -187,9 +183,10 @@ class IndependentProver(Prover):
         size = len(chosen)
         if not self.costs.counted:
             return chosen
-        if count_up_sets(self._above, size, False, _MOST_COMPARED) > _MOST_COMPARED:
+        most = self.task.effort.limits.most_compared
+        if count_up_sets(self._above, size, False, most) > most:
             return chosen
-        return max([chosen, *self._up_sets(size, False, _MOST_COMPARED)], key=self.worth)
+        return max([chosen, *self._up_sets(size, False, most)], key=self.worth)
 
     def _up_sets(self, size: int, smaller: bool, most: int) -> list[set[int]]:
         masks = list_up_sets(self._above, size, smaller, most)

@@ -15,8 +15,6 @@ __all__ = ["MOST_MIXED", "Prover"]
 
 # All choices of so many mixed units are left out, to prove a set subset-minimal.
 MOST_MIXED = 10
-# So many sets of a size are looked at one by one where nothing better is known.
-_FEW_SETS = 200
 
 
 class Prover:
@@ -148,14 +146,9 @@ class Prover:
         True comes with a set, False is a proof that there is none, None is neither.
         """
         sizes = [size] if self.monotone else range(size, -1, -1)
-        if sum(math.comb(len(self.members), k) for k in sizes) > self.few:
+        if sum(math.comb(len(self.members), k) for k in sizes) > self.task.effort.limits.few_sets:
             return None, set()
         return self.first_of(chain.from_iterable(combinations(self.members, k) for k in sizes))
-
-    @property
-    def few(self) -> int:
-        """How many sets of a size are looked at one by one."""
-        return _FEW_SETS
 
     def first_of(self, sets: Iterable[Collection[int]]) -> tuple[bool | None, set[int]]:
         """Look at sets one by one: the first that reaches the level, or what is proved of all."""

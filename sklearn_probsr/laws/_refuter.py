@@ -31,13 +31,6 @@ from sklearn_probsr.model._exact import float_above, float_below
 
 __all__ = ["Refutation", "Refuter", "ranked"]
 
-# Laws with more values than this together are compared in floats, which never claims too much.
-_MOST_RANKED = 1024
-# Up to so many up-sets a candidate, and so many at all, are bounded at once. With more, units are
-# first compared in context, which costs about as much.
-_FEW_SETS, _MOST_AT_ONCE = 8, 128
-# Sets that spectra leave open, and that are looked at one by one.
-_ROOM = 64
 _UNIT = 2.0**-53
 
 
@@ -146,7 +139,7 @@ class Refuter:
 
     def refute(self, r: int, size: int) -> Refutation:
         """Refute the sets of a row with so many units beside the forced ones, or fewer."""
-        effort = self.task.effort
+        effort, limits = self.task.effort, self.task.effort.limits
         laws, law = self._laws(r)
         members, chosen = self._candidates(r, size, laws, law)
         size = min(size, len(members))
@@ -155,12 +148,13 @@ class Refuter:
         mixed = bool(self.outlook.gainful[r, members].any())
         scene, spectrum, at = self._scene(r), self.shared.wide, self._position[chosen]
         above = within(laws, law[chosen])
-        few = min(_FEW_SETS * len(chosen), _MOST_AT_ONCE)
+        few = min(limits.sets_each * len(chosen), limits.sets_at_once)
         if count_up_sets(above, size, mixed, few) > few:
             at, above = compare(spectrum, scene, at, above, size, self._rest, effort.work)
         verdict, sets = refute(
-            spectrum, scene, at, above, size, mixed, *self.levels, effort.sets, effort.work, _ROOM
-        )
+            spectrum, scene, at, above, size, mixed, *self.levels,
+            effort.sets, effort.work, limits.room,
+        )  # fmt: skip
         found = [set(self._units[at[mask]].tolist()) for mask in sets]
         return Refutation(None if verdict < 0 else verdict == 1, found)
 
@@ -210,7 +204,7 @@ class Refuter:
             if self.positive not in self.shared.laws:
                 self.shared.laws[self.positive] = self._binary_laws()
             return self.shared.laws[self.positive], 2 * np.arange(n) + self.rows[r]
-        if sum(map(len, self.contributions.values)) <= _MOST_RANKED:
+        if sum(map(len, self.contributions.values)) <= self.task.effort.limits.most_ranked:
             known = self.contributions.known(self.rows[r])
             each = [self.contributions.costs(u, known[u], self.positive) for u in range(n)]
             return ranked(each), np.arange(n)

@@ -26,9 +26,6 @@ from sklearn_probsr.laws._task import Task
 
 __all__ = ["RowsProver"]
 
-# Where integers were cut, so many sets are tried one by one, with all their digits.
-_MOST_SETS = 1000
-
 
 class RowsProver(Prover):
     """The sets of one instance, of which rows of a data set are counted."""
@@ -170,7 +167,7 @@ class RowsProver(Prover):
 
     def _look_exactly(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
         """Try every set, if they are few, with all the digits of long integers."""
-        if math.comb(len(self.members), size) > _MOST_SETS:
+        if math.comb(len(self.members), size) > self.task.effort.limits.most_sets:
             return None, set()
         for chosen in combinations(self.members, size):
             if self.weight(chosen) >= needed:

@@ -12,13 +12,44 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["WORD", "Effort", "Found", "Task", "unreachable"]
+__all__ = ["WORD", "Effort", "Found", "Limits", "Task", "unreachable"]
 
 # Long enough for every word of minimality.
 WORD = "<U20"
 # What a proof may cost: so many sets, and together so many row visits or nodes of spectra.
 _SETS, _MANY_SETS = 10_000, 200_000
 _WORK, _MUCH_WORK = 1_000_000, 2**62
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where one way to refute sets ends and another begins; the answers are right with any.
+
+    Parameters
+    ----------
+    few_sets : int, default=200
+        Sets as few as these are looked at one by one where nothing better is known.
+    most_sets : int, default=1000
+        So many are refuted one by one where each is counted.
+    most_compared : int, default=200
+        So many of the size of the set found are compared with it.
+    sets_each, sets_at_once : int, default=8 and 128
+        Up to so many up-sets a candidate, and so many at all, are bounded at once. With more, units
+        are first compared in context, which costs about as much.
+    room : int, default=64
+        Sets that spectra may leave open; they are looked at one by one.
+    most_ranked : int, default=1024
+        Laws with more values than this together are compared in floats, which never claims too
+        much.
+    """
+
+    few_sets: int = 200
+    most_sets: int = 1000
+    most_compared: int = 200
+    sets_each: int = 8
+    sets_at_once: int = 128
+    room: int = 64
+    most_ranked: int = 1024
 
 
 @dataclass(frozen=True)
@@ -33,11 +64,13 @@ class Effort:
         ten milliseconds if ``prove="auto"``, and 200,000 if ``prove=True``.
     time_limit : float
         Seconds that an integer programme may take for a row, if ``prove=True``.
+    limits : Limits
     """
 
     prove: str | bool = "auto"
     max_evals: int | None = None
     time_limit: float = 10.0
+    limits: Limits = Limits()
 
     @property
     def wanted(self) -> bool:

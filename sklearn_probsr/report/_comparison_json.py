@@ -155,9 +155,7 @@ def _table(
         elif name == "minimality":
             found[name] = _claims(column, where, (n,))
         elif name in missing:
-            if any(entry is not None for entry in flat(column, where, (n,))):
-                raise UnsoundError(f"{where} must be empty, as missing says")
-            found[name] = np.full(n, np.nan)
+            found[name] = _gaps(column, where, n)
         elif name in sizes:
             found[name] = wholes(column, where, (n,), width)
         elif name == "margin":
@@ -172,6 +170,12 @@ def _table(
     if not np.array_equal(found["reason_size"], mask.sum(axis=1)):
         raise UnsoundError("table.reason_size must be how many features of each row mask has")
     return found
+
+
+def _gaps(told: Any, name: str, n: int) -> NDArray[np.float64]:
+    if any(entry is not None for entry in flat(told, name, (n,))):
+        raise UnsoundError(f"{name} must be empty, as missing says")
+    return np.full(n, np.nan)
 
 
 def _labels(told: Any, name: str, n: int, classes: list[Any]) -> NDArray[Any]:

@@ -8,16 +8,14 @@ import json
 import math
 import zlib
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.report._compared import Compared
 from sklearn_probsr.results._inert import visible
 from sklearn_probsr.results._reason import CLAIMS
-
-if TYPE_CHECKING:
-    from sklearn_probsr.report._comparison import Comparison
 
 __all__ = ["page"]
 
@@ -94,7 +92,7 @@ _LIVE, _BESIDE = "Reason for {level}", "SHAP, for {delta}"
 _MORE = "The reason for {delta}"
 
 
-def page(comparison: Comparison, title: str | None) -> str:
+def page(comparison: Compared, title: str | None) -> str:
     """Return the text of the page."""
     try:
         import jinja2
@@ -140,7 +138,7 @@ def _percent(level: float) -> str:
     return f"{100 * level:.6g}%"
 
 
-def _tiles(comparison: Comparison) -> list[dict[str, str]]:
+def _tiles(comparison: Compared) -> list[dict[str, str]]:
     """Return the numbers at the top."""
     table, delta = comparison.table, _percent(comparison.delta)
     short = np.mean(table["top_shap_guarantee_lower"] < comparison.delta)
@@ -159,7 +157,7 @@ def _tiles(comparison: Comparison) -> list[dict[str, str]]:
     return [{"label": label, "value": value, "help": words} for label, value, words in found]
 
 
-def _table(comparison: Comparison) -> list[dict[str, Any]]:
+def _table(comparison: Compared) -> list[dict[str, Any]]:
     """Return the columns of the table: where the page finds them, and what they mean."""
     table = comparison.table
     over = visible(comparison.distribution)
@@ -211,7 +209,7 @@ def _table(comparison: Comparison) -> list[dict[str, Any]]:
     return found
 
 
-def _data(comparison: Comparison, columns: list[dict[str, Any]]) -> dict[str, Any]:
+def _data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what the script of the page reads."""
     table, growth = comparison.table, comparison.growth
     classes = [visible(str(label)) for label in comparison.classes]
@@ -255,7 +253,7 @@ def _claim(word: str) -> str:
     return CLAIMS[word].replace("reaches {delta} + {epsilon}", "is known to reach {delta}")
 
 
-def _rows(comparison: Comparison, words: list[str]) -> list[dict[str, Any]]:
+def _rows(comparison: Compared, words: list[str]) -> list[dict[str, Any]]:
     """Return each row's features, those with the largest SHAP values first, and its reasons."""
     growth, shap_values = comparison.growth, comparison.shap_values
     n, width = shap_values.shape

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from sklearn_probsr.report._comparison import Comparison
+
+from sklearn_probsr.report._compared import Compared
 
 __all__ = ["draw"]
 
@@ -30,7 +31,7 @@ _LEAST_WIDTH = 8
 _MOST_DOTS, _FEW_DOTS = 300, 30
 
 
-def draw(comparison: Comparison) -> Figure:
+def draw(comparison: Compared) -> Figure:
     """Draw sizes side by side, guarantees of the top SHAP features, and ranks."""
     import matplotlib.pyplot as plt
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -57,7 +58,7 @@ def draw(comparison: Comparison) -> Figure:
     return figure
 
 
-def _sizes(comparison: Comparison, ax: Axes) -> None:
+def _sizes(comparison: Compared, ax: Axes) -> None:
     """Draw how many rows need how many features, one lane for each way to choose them."""
     lanes = [
         ("the reason", "reason_size", RED),
@@ -91,7 +92,7 @@ def _sizes(comparison: Comparison, ax: Axes) -> None:
     ax.spines["left"].set_visible(False)
 
 
-def _guarantees(comparison: Comparison, ax: Axes) -> None:
+def _guarantees(comparison: Compared, ax: Axes) -> None:
     """Draw what the reason keeps in every row, and as many features by other choices."""
     n, delta = len(comparison), comparison.delta
     ours, top = (comparison.table[f"{name}guarantee_lower"] for name in ("", "top_shap_"))
@@ -125,7 +126,7 @@ def _guarantees(comparison: Comparison, ax: Axes) -> None:
     canvas.title(ax, [f"How sure? By |SHAP|, {reach} of {n} reach {delta:g}"], pad=8)
 
 
-def _features(comparison: Comparison, ax: Axes) -> None:
+def _features(comparison: Compared, ax: Axes) -> None:
     """Draw how often features are in reasons beside how large their SHAP values are."""
     table = comparison.features().iloc[: len(comparison.feature_names)]  # of all classes
     often, mean = table["in_reason"].to_numpy(), table["mean_abs_shap"].to_numpy()
@@ -156,7 +157,7 @@ def _first_by_either(often: NDArray[np.float64], mean: NDArray[np.float64]) -> l
     return sorted(first, key=lambda u: (-often[u], -mean[u]))
 
 
-def _others(comparison: Comparison) -> zip[tuple[str, str]]:
+def _others(comparison: Compared) -> zip[tuple[str, str]]:
     """Return the names of other methods, each with its colour."""
     return zip(comparison.others, cycle(_OTHERS), strict=False)
 

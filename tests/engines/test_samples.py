@@ -10,6 +10,7 @@ from scipy.stats import binom
 from sklearn_probsr import LinearModel, sufficient_reason, sufficient_reasons
 from sklearn_probsr.engines._samples import coupled_sizes, sample_size
 from sklearn_probsr.engines.coins._deficits import Instance
+from tests.interpreted import long_loops
 from tests.oracle import Case
 from tests.strategies import cases, models
 
@@ -67,6 +68,7 @@ def test_one_batch_follows_the_whole_curve(case: Case):
         assert abs(np.mean(sizes <= k) - float(case.guarantee(members[:k]))) <= band
 
 
+@long_loops
 def test_it_meets_epsilon_and_gamma():
     """Of 2,000 runs at gamma = 0.05 no more fail than chance allows.
 

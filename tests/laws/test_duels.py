@@ -254,7 +254,7 @@ def no_spectra(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a probability is computed")
 
-    monkeypatch.setattr("sklearn_probsr.laws._costs.shared_of", refuse)
+    monkeypatch.setattr("sklearn_probsr.laws._independent.Shared.of", refuse)
     monkeypatch.setattr("sklearn_probsr.laws._costs.enclose_finite", refuse)
 
 

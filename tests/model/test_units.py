@@ -25,12 +25,12 @@ from sklearn_probsr import (
     Uniform,
     Unit,
     UnreachableError,
-    _shared,
     guarantee,
     guarantee_curve,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.laws import _spectra
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.oracle import UnitCase
 from tests.strategies import levels, unit_models
@@ -108,8 +108,8 @@ def test_spectra_never_say_more_than_is_true(drawn: Drawn, kind: str, delta: flo
     model, case, _ = drawn
     law, truth = laws_of(drawn, kind)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_shared, "_FEW", 0)
-        patch.setattr(_shared, "_MOST_CELLS", 2**12)
+        patch.setattr(_spectra, "_FEW", 0)
+        patch.setattr(_spectra, "_MOST_CELLS", 2**12)
         reason = sufficient_reason(model, case.x, delta=delta, distribution=law)
     exact = truth(reason.features)
     assert Fraction(reason.guarantee.lower) <= exact <= Fraction(reason.guarantee.upper)

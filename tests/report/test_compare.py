@@ -25,7 +25,9 @@ from sklearn_probsr import (
     Unit,
     UnreachableError,
     compare,
+    law_of,
 )
+from sklearn_probsr.laws._independent import IndependentLaw
 from sklearn_probsr.report._growth import LEVELS
 from tests.oracle import UnitCase
 
@@ -146,17 +148,23 @@ def test_certainty_by_brute_force(kind: str):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_certainty_along_an_order_takes_no_decision(classes: int, monkeypatch: pytest.MonkeyPatch):
     """How far certainty is along an order is a sum, whatever the law."""
-    from sklearn_probsr.search import _prefixes
-
     rng = np.random.default_rng(classes)
     weights = rng.standard_normal((classes, 30))
     model = (
         LinearModel(weights[0], 0.1) if classes == 2 else ArgmaxModel(weights, np.zeros(classes))
     )
     rows = rng.integers(0, 2, (4, 30))
-    monkeypatch.setattr(_prefixes, "score", lambda *_: (np.zeros(4), np.ones(4)))
-    monkeypatch.setattr(_prefixes, "_one_by_one", None)
+    asked = []
+    view = type(law_of(model).view(model.check_row(rows[0])))
+    enclose = view.enclose
+
+    def watched(self, fixed, delta=None, tol=1e-4):
+        asked.append(delta)
+        return enclose(self, fixed, delta, tol)
+
+    monkeypatch.setattr(view, "enclose", watched)
     frame = compare(model, rows, delta=1).to_frame()
+    assert set(asked) <= {None}
     for name in ("abs_shap_size", "signed_shap_size"):
         assert (frame["sure_size"] <= frame[name]).all()
         assert (frame[name] <= 30).all()
@@ -176,14 +184,13 @@ def test_no_set_of_that_size_beats_a_uniform_reason(d: int):
 
 def test_prefixes_by_spectra_agree_with_one_by_one(monkeypatch: pytest.MonkeyPatch):
     """Forty features: the tables of many rows, and every set alone, find the same prefixes."""
-    from sklearn_probsr.search import _prefixes
-
     rng = np.random.default_rng(4)
     data = rng.random((200, 40)) < rng.uniform(0.1, 0.9, 40)
     weights = rng.standard_normal(40)
     model, law = LinearModel(weights, float(weights @ data.mean(axis=0))), Marginals.fit(data)
     together = compare(model, data[:6], law).to_frame()
-    monkeypatch.setattr(_prefixes, "shared_of", lambda *_, **__: None)
+    # Without spectra of all units every set is looked at alone.
+    monkeypatch.setattr(IndependentLaw, "follow_together", lambda _, rows, *__: rows[:, 0] | True)
     alone = compare(model, data[:6], law).to_frame()
     for name in ("abs_shap_size", "signed_shap_size"):
         assert together[name].tolist() == alone[name].tolist()

@@ -478,10 +478,10 @@ def no_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a probability is computed")
 
     monkeypatch.setattr("sklearn_probsr.laws._ranking.build_tables", refuse)
-    monkeypatch.setattr("sklearn_probsr.search._coins.lattice_rows", refuse)
-    monkeypatch.setattr("sklearn_probsr.engines.fourier", refuse)
-    monkeypatch.setattr("sklearn_probsr.engines.lattice", refuse)
-    monkeypatch.setattr("sklearn_probsr.engines.enumeration", refuse)
+    monkeypatch.setattr("sklearn_probsr.laws._coins.lattice_rows", refuse)
+    monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.fourier", refuse)
+    monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.lattice", refuse)
+    monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.enumeration", refuse)
 
 
 FORCED = (3, 5)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -20,12 +21,13 @@ from sklearn_probsr import (
     Product,
     SufficientReason,
     UnreachableError,
+    _arguments,
     guarantee,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.laws._task import Effort, Limits
 from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.search import _independent as independent
 from tests.oracle import Case, UnitCase, background_guarantee, product_guarantee
 from tests.strategies import backgrounds, cases, levels, models, unit_models
 from tests.test_independent import CHANCES
@@ -86,8 +88,8 @@ def test_over_marginals(
     arguments: dict[str, Any] = {"delta": delta, "distribution": Product(chances), **limits}
     with pytest.MonkeyPatch.context() as patch:
         if spectra:
-            patch.setattr(independent, "_FEW_SETS", 0)
-            patch.setattr(independent, "_MOST_SETS", 0)
+            small = Limits(few_sets=0, most_sets=0)
+            patch.setattr(_arguments, "Effort", partial(Effort, limits=small))
         if least is None:
             with pytest.raises(UnreachableError):
                 sufficient_reason(models(case), case.x, **arguments, **effort)

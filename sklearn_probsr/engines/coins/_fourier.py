@@ -57,7 +57,7 @@ _NEGLIGIBLE = 1e-13
 # Error of one sine or cosine of an argument in turns, and of one multiplication by it.
 TRIG_ERROR = 5e-15
 _UNIT = 2.0**-53
-# How many heavy values may be taken case by case.
+# How many of the largest values may be taken case by case.
 _MOST_SPLITS = 6
 
 
@@ -226,7 +226,7 @@ def fourier(
     largest_degree : int
         The effort at which to give up.
     splits : int, default=6
-        How many values, each heavier than all that follow it, may be taken case by case.
+        How many of the largest values may be taken case by case.
     """
     values, total = question.values, question.total
     heavy = _heavy(values, splits)
@@ -250,7 +250,11 @@ def fourier(
 
 
 def _heavy(values: list[int], most: int) -> int:
-    """Return how many leading values are each heavier than all that follow them together."""
+    """Return how many leading values to take case by case; 0: none.
+
+    The last of them is more than four times as large as the root of the squares of all that follow,
+    which so have a far smaller spread. Those before it are no smaller, as values decrease.
+    """
     left = sum(v * v for v in values)
     for h in range(1, min(most, len(values) - 1) + 1):
         left -= values[h - 1] ** 2
@@ -278,7 +282,9 @@ def _by_cases(
             low, high = found.lower, found.upper
         lower += low * count
         upper += high * count
-    rounding = 2.0**-50  # of at most 64 sums of numbers up to 1
+    # Of at most 64 additions. One to a sum in [2^e, 2^(e+1)) is off by at most 2^(e-53): less than
+    # 1500 * 2^-53 in all, and products with counts by 64 * 2^-53. A 64th of that is below 2^-48.
+    rounding = 2.0**-48
     cases = 2**heavy
     return Enclosure.proved(lower / cases - rounding, upper / cases + rounding)
 

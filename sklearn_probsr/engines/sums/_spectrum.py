@@ -41,7 +41,9 @@ __all__ = [
 _NEGLIGIBLE = 1e-13
 _UNIT = 2.0**-53
 # A node is left out when it can move a bound by no more than this, over the square of the degree:
-# all of them together are then a tenth of what a bound of that degree is wide anyway.
+# each is left out once, so all of them together are a tenth of what a bound of that degree is wide
+# anyway. At a lower degree k a node weighs at most (K + 1) / (k + 1) times as much, which keeps the
+# sum over its k nodes below a tenth of 1 / k as well.
 _DROPPED = 0.1
 # Laws with more atoms than this are tabulated by a product of matrices, so many nodes a row.
 _FEW_ATOMS = 12
@@ -75,7 +77,9 @@ def build_spectrum(head: list[Law], rest: list[Law], degree: int, most_cells: in
     The degree is halved until the table has no more cells than that: a rest of a few units leaves
     nearly all nodes.
     """
-    products = _products(*_flat(rest), degree) if rest else np.tile([1.0, 0.0], (degree, 1))
+    # Rounded once, whatever their number: the budget has no factor for it.
+    shift = math.fsum(law.turns[0] for law in rest)
+    products = _products(*_flat(rest), shift, degree) if rest else np.tile([1.0, 0.0], (degree, 1))
     bound = np.hypot(*products.T)
     live = _live(bound, degree, bool(rest))
     while len(live) * len(head) > most_cells and degree > 1:
@@ -90,7 +94,7 @@ def build_spectrum(head: list[Law], rest: list[Law], degree: int, most_cells: in
     error = log * factor_error + degree * _UNIT * (40 * (reach + 1) + 8 * log)
     return Spectrum(
         degree,
-        error + TAIL + 2 * _DROPPED / degree,
+        error + TAIL + _DROPPED / degree,
         2 + float(np.sum(4 * math.pi * node * (vaaler + fejer) * bound[live])),
         node,
         np.where(node % 2 == 0, 1.0, -1.0),
@@ -205,13 +209,14 @@ def _products(
     starts: NDArray[np.int64],
     turns: NDArray[np.float64],
     chances: NDArray[np.float64],
+    shift: float,
     degree: int,
 ) -> NDArray[np.float64]:
-    """Return the product of some laws' factors at every node; 0 once it is negligible."""
+    """Return the product of some laws' factors at every node; 0 once it is negligible.
+
+    ``shift`` is the sum of each law's first value, which does not turn here.
+    """
     out = np.zeros((degree, 2))
-    shift = 0.0  # from each law's first value, which does not turn, to its centre
-    for u in range(len(starts) - 1):
-        shift += turns[starts[u]]
     for k in range(1, degree + 1):
         im, re = sin_cos_turns(k * shift)
         for u in range(len(starts) - 1):

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sklearn_probsr import Enclosure
 from sklearn_probsr.engines.coins import _fourier
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.engines.coins._fourier import fourier, fourier_prefixes
 from tests.engines.questions import contains, gaussian, meet_in_the_middle, perturbed
+from tests.interpreted import long_loops
 from tests.oracle import subset_count
 
 
@@ -21,6 +23,7 @@ def narrow(question: SubsetSum, tol: float = 1e-4, degree: int = 2**17):
     return fourier(question, 0.0, 2.0, tol, degree)
 
 
+@long_loops
 @pytest.mark.parametrize("seed", range(8))
 def test_gaussian_values_against_an_exact_count(seed: int):
     """40 to 44 values, counted exactly by meeting in the middle."""
@@ -33,6 +36,7 @@ def test_gaussian_values_against_an_exact_count(seed: int):
         assert found.width <= tol
 
 
+@long_loops
 @pytest.mark.parametrize("n", [200, 300, 500])
 @pytest.mark.parametrize("seed", range(4))
 def test_integers_plus_noise_against_a_dynamic_programme(n: int, seed: int):
@@ -78,6 +82,7 @@ def test_a_threshold_just_inside_half_a_turn():
     assert contains(narrow(question), Fraction(7, 8))
 
 
+@long_loops
 def test_heavy_values_are_taken_case_by_case():
     """A heavy value that stays free does not make the enclosure of the rest useless."""
     question, truth = perturbed(np.random.default_rng(1), 80, largest=5)
@@ -87,6 +92,7 @@ def test_heavy_values_are_taken_case_by_case():
     assert found.width < 1e-4
 
 
+@long_loops
 @given(st.integers(1, 300), st.integers(1, 30))
 def test_one_heavy_value(n: int, seed: int):
     """A period that is much longer than the rest of the spread stays sound."""
@@ -100,6 +106,7 @@ def test_one_heavy_value(n: int, seed: int):
     assert half.upper >= alone.lower / 2
 
 
+@long_loops
 def test_it_stops_when_a_level_is_settled():
     """Asked for a level only, the enclosure is as wide as the question allows."""
     question = gaussian(np.random.default_rng(5), 200)
@@ -117,6 +124,7 @@ def test_a_threshold_far_out_is_settled_by_the_tail():
     assert fourier(SubsetSum(values, 600), 0, 2, 0, 256).upper < 2e-10
 
 
+@long_loops
 @pytest.mark.parametrize("largest", [9, 2**55])
 def test_prefixes_agree_with_single_questions(largest: int):
     """The curve's enclosures hold the exact probability at every size."""
@@ -153,3 +161,37 @@ def test_vaalers_inequality(t: float, degree: int):
     fejer = (1 + 2 * np.sum(b * (degree + 1) * np.cos(2 * np.pi * k * t))) / (2 * degree + 2)
     psi = t - math.floor(t) - 0.5
     assert abs(psi - vaaler) <= fejer + 1e-12
+
+
+def rounded_up(n: int) -> list[float]:
+    """Return numbers up to 1 whose sum, one after the other, is rounded up as far as can be."""
+    numbers, total = [1.0], 1.0
+    while len(numbers) < n:
+        step = math.ulp(total + 1.0)
+        # Just above the middle between two floats, below 1 by little.
+        numbers.append(min(1.0 - step / 2 + 2.0**-53, 1.0))
+        total += numbers[-1]
+    return numbers
+
+
+def test_an_average_over_cases_covers_its_rounding(monkeypatch: pytest.MonkeyPatch):
+    """64 cases whose lower bounds are rounded up whenever one is added."""
+    numbers = rounded_up(64)
+    exact = sum(map(Fraction, numbers)) / 64
+    assert Fraction(sum(numbers)) / 64 - exact > Fraction(1, 2**50)
+    known = (Enclosure(number, 1.0) for number in numbers)
+    monkeypatch.setattr(_fourier, "fourier", lambda *_: next(known))
+    question = SubsetSum([64, 32, 16, 8, 4, 2] + [1] * 500, 200)
+    found = _fourier._by_cases(question, 6, 1e-6, 64, 0)
+    assert next(known, None) is None
+    assert exact - Fraction(1, 2**46) <= Fraction(found.lower) <= exact
+
+
+def test_values_that_are_heavy_only_together():
+    """The last of the largest values must outweigh what follows; those before it need not."""
+    values = [100, 100, 100, 3, 2, 2, 1, 1]
+    assert _fourier._heavy(values, 6) == 3
+    assert _fourier._heavy([100, 90, 80, 70, 60], 6) == 0
+    for capacity in (4, 103, 205, 301):
+        truth = Fraction(subset_count(values, capacity), 2**8)
+        assert contains(narrow(SubsetSum(values, capacity)), truth)

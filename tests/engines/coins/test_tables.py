@@ -9,6 +9,9 @@ from sklearn_probsr import LinearModel, guarantee, sufficient_reasons
 from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.laws._ranking import EFFORTS, Ranking
 from tests.engines.questions import meet_in_the_middle
+from tests.interpreted import long_loops
+
+pytestmark = long_loops
 
 
 def rows_and_truths(weights: np.ndarray, threshold: float, n_rows: int, seed: int):

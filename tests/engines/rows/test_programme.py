@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn_probsr.engines.rows import _programme
 from sklearn_probsr.engines.rows._counts import Rows, kept_weight, least_size
 from sklearn_probsr.engines.rows._programme import solve
+from tests.interpreted import examples
 
 HUGE = 2**58
 
@@ -41,7 +42,7 @@ def least(seen: Rows, needed: int) -> int:
     return h + 1
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(rows(), st.data())
 def test_no_bound_is_too_large(seen: Rows, data: st.DataObject):
     """What HiGHS and what single rows say is at most the truth; ties in huge numbers too."""

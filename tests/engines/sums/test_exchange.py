@@ -18,6 +18,7 @@ from sklearn_probsr.engines.sums._exchange import (
 )
 from sklearn_probsr.laws._refuter import Refuter, ranked
 from sklearn_probsr.laws._task import Task
+from tests.interpreted import long_loops
 
 LAWS = st.lists(
     st.lists(
@@ -92,6 +93,7 @@ def added(masses: np.ndarray, cost: int, chance: float) -> np.ndarray:
     return grown
 
 
+@long_loops
 def test_the_order_in_context():
     """Putting one in place of another that it is above never lowers the guarantee of any set."""
     assert sum(edges_checked(seed) for seed in range(12)) > 20
@@ -143,6 +145,7 @@ def edges_checked(seed: int) -> int:
     return int(above.sum())
 
 
+@long_loops
 def test_the_order_in_context_tells_much():
     """Where the stochastic order leaves thousands of up-sets, that in context leaves a handful."""
     rng = np.random.default_rng(0)

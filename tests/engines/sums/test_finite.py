@@ -15,6 +15,7 @@ from sklearn_probsr.engines.coins._fourier import fourier
 from sklearn_probsr.engines.sums import _finite
 from sklearn_probsr.engines.sums._finite import FiniteSum, Part, enclose_finite
 from tests.engines.questions import contains
+from tests.interpreted import examples, long_loops
 
 MAGNITUDES = st.sampled_from([1, 2, 3, 5, 7, 2**30, 2**30 + 1, 2**60, 2**61 - 1, 2**200, 10**300])
 
@@ -49,7 +50,7 @@ def truth(question: FiniteSum) -> Fraction:
     return total
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(parts(), min_size=1, max_size=5), st.data())
 def test_every_engine_encloses(drawn: list[Part], data: st.DataObject):
     """Closed form, lattice, counting, Fourier at several degrees, and the exact convolution."""
@@ -68,6 +69,7 @@ def test_every_engine_encloses(drawn: list[Part], data: st.DataObject):
     assert enclose_finite(question, None, 1e-4).exact == exact
 
 
+@long_loops
 @pytest.mark.parametrize("n", [30, 36])
 def test_counting_and_fourier_agree(n: int):
     """Two engines that share no code enclose the same number."""
@@ -85,6 +87,7 @@ def test_counting_and_fourier_agree(n: int):
         assert analysed.width < 1e-2
 
 
+@long_loops
 def test_fair_coins_agree_with_the_real_engine():
     """With chances of 1/2 the complex bounds meet those of the cosines."""
     rng = np.random.default_rng(0)

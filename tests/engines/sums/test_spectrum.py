@@ -1,13 +1,18 @@
 """Spectra: bounds that rows share, against engines that see each set alone."""
 
+import math
+
+import mpmath
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
 from sklearn_probsr import LinearModel, Marginals, Product, Unit, law_of
+from sklearn_probsr.engines.coins._fourier import TRIG_ERROR
 from sklearn_probsr.engines.sums._finite import enclose_finite
-from sklearn_probsr.engines.sums._spectrum import Law, _factors
+from sklearn_probsr.engines.sums._spectrum import Law, _factors, build_spectrum, set_bounds
 from sklearn_probsr.laws._costs import Costs
+from tests.interpreted import long_loops
 
 KINDS = ("normal", "student", "heavy", "integers")
 
@@ -18,6 +23,7 @@ def costs_of(model: LinearModel, row: np.ndarray, distribution: Product | Margin
     return view
 
 
+@long_loops
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", [26, 33, 150])
 def test_bounds_agree_with_those_of_the_set_alone(kind: str, d: int):
@@ -43,6 +49,7 @@ def test_bounds_agree_with_those_of_the_set_alone(kind: str, d: int):
         assert max(shared.lower, alone.lower) <= min(shared.upper, alone.upper)
 
 
+@long_loops
 def test_a_head_of_500_features_is_narrow():
     """Beyond a few hundred features the shared bounds are all that most sets need."""
     rng = np.random.default_rng(0)
@@ -57,6 +64,7 @@ def test_a_head_of_500_features_is_narrow():
     assert found.width < 5e-4
 
 
+@long_loops
 @pytest.mark.parametrize("size", [1, 5, 12, 20, 28])
 def test_spectra_of_real_values_agree_with_counting(size: int):
     """Empirical marginals of 60 rows: the shared tables and the set alone enclose one number."""
@@ -101,3 +109,44 @@ def test_factors_do_not_depend_on_threads():
     assert found[0].tobytes() == found[1].tobytes()
     exact = np.exp(2j * np.pi * np.outer(np.arange(1, 400), turns)) @ chances
     assert np.allclose(found[0][:399, 0] + 1j * found[0][:399, 1], exact, rtol=0, atol=1e-12)
+
+
+def test_nodes_left_out_are_a_tenth_of_the_width():
+    """Against the bounds with every node: what is left out moves them by at most 0.1 / K."""
+    rng = np.random.default_rng(1)
+    laws = [
+        Law(np.array([-p, 1 - p]) * t, np.array([1 - p, p]))
+        for p, t in zip(rng.uniform(0.1, 0.9, 60), rng.uniform(0.001, 0.03, 60), strict=True)
+    ]
+    degree, everything = 2**11, np.arange(60)
+    spectrum = build_spectrum(laws, [], degree, 2**22)
+    assert len(spectrum.node) == degree
+    phi = np.prod(spectrum.factors[..., 0] + 1j * spectrum.factors[..., 1], axis=0)
+    weight = 2 * (spectrum.vaaler + spectrum.fejer) * np.abs(phi)
+    assert np.count_nonzero(weight < 0.1 / degree**2) > degree / 2
+    for beta in rng.uniform(-0.4, 0.4, 20):
+        turned = phi * np.exp(-2j * np.pi * spectrum.node * beta)
+        middle = beta + 0.5 + spectrum.vaaler @ (spectrum.sign * phi.imag - turned.imag)
+        sway = 1 / (degree + 1) + spectrum.fejer @ (spectrum.sign * phi.real + turned.real)
+        whole = middle - sway, middle + sway
+        lower, upper = set_bounds(spectrum, everything, beta, 0.0)
+        # Each bound is moved outward by what is left out and a little more, and not by much more.
+        assert max(whole[0], 0.0) - 0.15 / degree <= lower <= max(whole[0], 0.0)
+        assert min(whole[1], 1.0) <= upper <= min(whole[1], 1.0) + 0.15 / degree
+
+
+@long_loops
+def test_many_laws_are_shifted_by_one_rounding():
+    """30,000 likely values: the product of their factors is off by no more than the budget says."""
+    n, value, chance, degree = 30_000, 0.1, 1e-5, 2**9
+    law = Law(np.array([-value, 0.3]), np.array([1 - chance, chance]))
+    spectrum = build_spectrum([law], [law] * n, degree, 2**22)
+    unit = 2.0**-53
+    with mpmath.workdps(40):
+        for j in range(len(spectrum.node) - 20, len(spectrum.node)):
+            k = int(spectrum.node[j])
+            atoms = zip(law.turns.tolist(), law.chances.tolist(), strict=True)
+            factor = sum(p * mpmath.expjpi(2 * k * mpmath.mpf(t)) for t, p in atoms)
+            error = abs(factor**n - mpmath.mpc(*spectrum.rest[j].tolist()))
+            # Trigonometry of n factors; and arguments that are rounded twice.
+            assert error <= n * 2 * TRIG_ERROR + 8 * n * unit + 8 * math.pi * k * unit * n * 0.4

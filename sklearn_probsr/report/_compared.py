@@ -1,0 +1,61 @@
+"""What a picture and a page ask of a comparison."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from sklearn_probsr.report._growth import Growth
+
+__all__ = ["Compared"]
+
+
+class Compared(Protocol):
+    """Reasons beside SHAP values: the fields and tables of a `Comparison`."""
+
+    @property
+    def table(self) -> dict[str, NDArray[Any]]:
+        """The columns, by name."""
+
+    @property
+    def shap_values(self) -> NDArray[Any]:
+        """The SHAP value of every feature of every row."""
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """What every feature of every row is, as a person reads it."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features."""
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The labels of the classes."""
+
+    @property
+    def delta(self) -> float:
+        """The probability that a reason guarantees."""
+
+    @property
+    def distribution(self) -> str:
+        """What guarantees speak of."""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The names of other methods."""
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Columns that could not be had, and why."""
+
+    @property
+    def growth(self) -> Growth:
+        """The reasons at several levels."""
+
+    def features(self) -> Any:
+        """Return how often each feature is in a reason, as a frame."""
+
+    def summary(self) -> str:
+        """Say it in words."""
