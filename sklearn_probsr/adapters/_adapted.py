@@ -14,7 +14,6 @@ from sklearn_probsr.adapters._labels import is_number
 from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._running import Input
 from sklearn_probsr.adapters._states import gather
-from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._units import MISSING, Unit, value_text
 
@@ -91,10 +90,8 @@ class Adapted:
             (n, units, classes): with ``model.intercepts``, the score of each.
         """
         rows = self.transform(X)
-        if isinstance(self.model, ArgmaxModel):
-            parts = [self.model.sum_by_unit(rows * weights) for weights in self.model.weights]
-            return np.stack(parts, axis=2)
-        return self.model.sum_by_unit(rows * self.model.weights)
+        parts = [self.model.sum_by_unit(rows * weights) for weights in self.model.outputs[0]]
+        return np.stack(parts, axis=2) if self.model.by_class else parts[0]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each raw row, as the model decides."""

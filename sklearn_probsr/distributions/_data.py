@@ -42,6 +42,10 @@ class Data:
         if names is None:
             put(self, "source", self.rows)
 
+    def with_rows(self, rows: ArrayLike) -> Data:
+        """Return the same for other columns of the same rows."""
+        return type(self)(rows, self.weights)
+
     def __getstate__(self) -> dict[str, Any]:
         return {"X": self.source, "weights": self.weights}
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr._functions import guarantee
-from sklearn_probsr.distributions._completions import Matching
+from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["gains", "table"]
@@ -52,6 +52,6 @@ def table(reasons: SufficientReasons) -> Any:
             "guarantee_upper": reasons.upper,
             "minimality": reasons.minimality.astype(object),
             "distribution": str(reasons.distribution),
-            **(shared if isinstance(reasons.distribution, Matching) else {}),
+            **(shared if law_of(reasons.model, reasons.distribution).conditional else {}),
         }
     )

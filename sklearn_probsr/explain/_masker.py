@@ -9,15 +9,10 @@ import numpy as np
 import shap
 from numpy.typing import NDArray
 
-from sklearn_probsr.distributions._completions import (
-    Background,
-    Distribution,
-    Marginals,
-    Matching,
-    Product,
-    Uniform,
-)
+from sklearn_probsr.distributions._completions import Background, Uniform
+from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._dispatch import is_registered
 
 __all__ = ["background_data", "distribution_of"]
 
@@ -30,7 +25,9 @@ def background_data(masker: Any) -> Any:
     InvalidInputError
         If it stands for something that is no distribution over rows.
     """
-    if masker is None or isinstance(masker, Uniform | Product):
+    if isinstance(masker, Data):
+        return masker.source
+    if masker is None or is_registered(masker):
         return None
     if isinstance(masker, str):
         if masker == "uniform":
@@ -39,8 +36,6 @@ def background_data(masker: Any) -> Any:
             "masker must be None, 'uniform', data, a shap masker or a distribution, got "
             f"{masker!r}."
         )
-    if isinstance(masker, Background | Marginals | Matching):
-        return masker.source
     if isinstance(masker, shap.maskers.Masker):
         return _shap_data(masker)
     if _is_data(masker):
@@ -91,17 +86,13 @@ def _shap_data(masker: Any) -> Any:
     )
 
 
-def distribution_of(masker: Any, transform: Callable[[Any], NDArray[Any]]) -> Distribution:
+def distribution_of(masker: Any, transform: Callable[[Any], NDArray[Any]]) -> Any:
     """Return the distribution that a masker stands for; data means background rows.
 
     ``transform`` takes raw rows to the columns of the linear model.
     """
     data = background_data(masker)
     if data is None:
-        return masker if isinstance(masker, Uniform | Product) else Uniform()
+        return masker if is_registered(masker) else Uniform()
     rows = transform(data)
-    if isinstance(masker, Matching):
-        return masker.with_rows(rows)
-    if isinstance(masker, Marginals):
-        return Marginals(rows, masker.weights)
-    return Background(rows, masker.weights if isinstance(masker, Background) else None)
+    return masker.with_rows(rows) if isinstance(masker, Data) else Background(rows)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.distributions._completions import Distribution, Product, Uniform
+from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._spectra import row_sums
 from sklearn_probsr.model._base import Model
@@ -29,7 +29,7 @@ class Prepared:
     """
 
     model: Model
-    distribution: Distribution
+    distribution: Any
     columns: tuple[str, ...] | None
 
 
@@ -211,7 +211,7 @@ def subject_again(model: Any, prepared: Prepared, target: Any, versus: Any) -> S
         prepared.columns,
         target=target,
         versus=versus,
-        binary=isinstance(prepared.distribution, Uniform | Product),
+        binary=not isinstance(prepared.distribution, Data),
     )
     return _Estimator(adapted)
 

@@ -14,6 +14,9 @@ __all__ = ["Compared"]
 class Compared(Protocol):
     """Reasons beside SHAP values: the fields and tables of a `Comparison`."""
 
+    def __len__(self) -> int:
+        """How many rows there are."""
+
     @property
     def table(self) -> dict[str, NDArray[Any]]:
         """The columns, by name."""

@@ -16,6 +16,7 @@ from sklearn_probsr.distributions._completions import (
     Marginals,
     Matching,
     Product,
+    Uniform,
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._sources import checked_rows
@@ -42,10 +43,8 @@ def write_reasons(
     model, law = reasons.model, reasons.distribution
     held = {f"reasons/{name}": np.asarray(getattr(reasons, name)) for name in COLUMNS}
     held |= {"model/weights": model.weights, **{f"more/{k}": v for k, v in arrays.items()}}
-    if isinstance(law, Background | Marginals | Matching):
-        held |= {"law/rows": checked_rows(model, law), "law/weights": law.weights}
-    if isinstance(law, Matching):
-        held |= {"law/confirming": law.confirming}
+    told_law, arrays_of_law = _law(model, law)
+    held |= {f"law/{name}": array for name, array in arrays_of_law.items()}
     meta = {
         "format": FORMAT,
         "model": {
@@ -54,13 +53,7 @@ def write_reasons(
             "classes": [plain_label(label) for label in model.classes],
             "units": None if model.units is None else [_unit(unit) for unit in model.units],
         },
-        "law": {
-            "kind": type(law).__name__,
-            "p": [str(p) for p in law.p] if isinstance(law, Product) else None,
-            "matching": [law.min_rows, str(law.confidence), law.cautious]
-            if isinstance(law, Matching)
-            else None,
-        },
+        "law": told_law,
         "reasons": {
             "delta": reasons.delta,
             "confidence": reasons.confidence,
@@ -73,6 +66,28 @@ def write_reasons(
     }
     held["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **held))
+
+
+def _law(model: Model, law: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return what JSON says of a distribution, and its arrays."""
+    told: dict[str, Any] = {"kind": type(law).__name__, "p": None, "matching": None}
+    arrays: dict[str, NDArray[Any]] = {}
+    match law:
+        case Uniform():
+            pass
+        case Product():
+            told["p"] = [str(p) for p in law.p]
+        case Background() | Marginals() | Matching():
+            arrays = {"rows": checked_rows(model, law), "weights": law.weights}
+            if isinstance(law, Matching):
+                told["matching"] = [law.min_rows, str(law.confidence), law.cautious]
+                arrays["confirming"] = law.confirming
+        case _:
+            raise InvalidInputError(
+                f"Explanations over {law} cannot be saved: {type(law).__name__} is not one of "
+                "Uniform, Product, Marginals, Background and Matching. Pickle them."
+            )
+    return told, arrays
 
 
 def plain_label(label: Any) -> Any:

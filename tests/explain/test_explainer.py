@@ -28,6 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn_probsr import (
     Background,
     InvalidInputError,
+    Law,
     LinearModel,
     Marginals,
     Product,
@@ -36,10 +37,12 @@ from sklearn_probsr import (
     Uniform,
     Unit,
     UnreachableError,
-    _batches,
     adapt,
     sufficient_reasons,
 )
+from sklearn_probsr.explain import _batches
+from sklearn_probsr.laws._coins import CoinLaw
+from sklearn_probsr.search._arguments import Options
 from tests.explained import (
     classifier,
     explainer,
@@ -225,8 +228,8 @@ def test_wrong_columns_get_the_adapters_errors():
 def test_chunks_do_not_matter(size: int, monkeypatch: pytest.MonkeyPatch):
     """Rows alone, in small batches, or all at once: number by number the same."""
     X, _, _ = tumours()
-    monkeypatch.setattr(_batches, "_SLOW", size)
-    monkeypatch.setattr(_batches, "_FAST", size)
+    monkeypatch.setattr(Law, "rows_at_once", size)
+    monkeypatch.setattr(CoinLaw, "rows_at_once", size)
     assert same_reasons(explainer()(X[400:440]), explanation())
     parts = [explainer()(X[start : start + size]) for start in range(400, 440, size)]
     values = np.concatenate([part.values for part in parts])
@@ -316,7 +319,7 @@ def heavy() -> tuple[SufficientReasonExplainer, np.ndarray, int]:
 
 def test_the_background_goes_once_to_each_worker(monkeypatch: pytest.MonkeyPatch):
     """Pieces carry rows there and arrays back, also if a machine is late or forgets."""
-    monkeypatch.setattr(_batches, "_SLOW", 2)
+    monkeypatch.setattr(Law, "rows_at_once", 2)
     one, rows, size = heavy()
     alone = one(rows)
     for options, pieces, laws in (
@@ -394,12 +397,12 @@ def test_a_process_keeps_its_last_law():
     X, _, _ = tumours()
     question = explainer()._question
     rows = X[400:402].to_numpy(dtype=bool)
-    law = (question.model, question.distribution)
-    certified = ("certified", {"delta": 0.9}, None, rows)
+    law = (question.law.model, question.law.distribution)
+    certified = ("certified", Options(delta=0.9), None, rows)
     assert _batches._search("one", None, *certified) is None
     first = _batches._search("one", law, *certified)
     assert "model" not in first
-    again = _batches._search("one", None, "certified", {"delta": 0.5}, None, rows)
+    again = _batches._search("one", None, "certified", Options(delta=0.5), None, rows)
     assert (first["delta"], again["delta"]) == (0.9, 0.5)
     _batches._search("other", law, *certified)
     assert list(_batches._KEPT) == ["other"]
@@ -436,7 +439,7 @@ def test_a_progress_bar_appears_only_on_work_that_lasts(
     X, _, _ = tumours()
     whole = explanation()  # by the real clock
     capsys.readouterr()
-    monkeypatch.setattr(_batches, "_SLOW", 2)
+    monkeypatch.setattr(Law, "rows_at_once", 2)
     explainer()(X[400:410])
     assert capsys.readouterr().err == ""
 

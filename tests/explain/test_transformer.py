@@ -298,10 +298,11 @@ def test_no_rows_and_one():
 
 # What a file of a fitted transformer may hold of this package; see docs/pipelines.md.
 OWN = {
-    "_argmax.ArgmaxModel", "_distributions.Background", "_distributions.Marginals",
-    "_distributions.Product", "_distributions.Uniform", "_explainer.SufficientReasonExplainer",
-    "_matching.Matching", "_model.LinearModel", "_subject.Prepared",
-    "_transformer.SufficientReasonTransformer", "_units.Unit",
+    "distributions._completions.Background", "distributions._completions.Marginals",
+    "distributions._completions.Product", "distributions._completions.Uniform",
+    "distributions._matching.Matching", "explain._explainer.SufficientReasonExplainer",
+    "explain._subject.Prepared", "explain._transformer.SufficientReasonTransformer",
+    "model._argmax.ArgmaxModel", "model._linear.LinearModel", "model._units.Unit",
 }  # fmt: skip
 
 

@@ -283,7 +283,7 @@ def test_a_column_that_cannot_be_had_is_missing(monkeypatch: pytest.MonkeyPatch,
     answer = Question.answer
 
     def unsure(self: Question, *args: Any, **options: Any) -> Any:
-        if self.options["delta"] == 1:
+        if self.options.delta == 1:
             raise UnreachableError("delta = 1 is not proved for row 0.")
         return answer(self, *args, **options)
 

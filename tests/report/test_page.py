@@ -22,9 +22,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from sklearn_probsr import Comparison, LinearModel, Marginals, Unit, _archive, _page, compare
+from sklearn_probsr import Comparison, LinearModel, Marginals, Unit, compare
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.report import _page
 from sklearn_probsr.report._growth import LEVELS, Growth
+from sklearn_probsr.results import _archive
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import Comparison, LinearModel, compare
-from tests.test_page import HOSTILE, large
+from tests.report.test_page import HOSTILE, large
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402

@@ -10,9 +10,9 @@ from sklearn_probsr import Background, Product, guarantee_curve, sufficient_reas
 from sklearn_probsr.distributions._completions import Distribution
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.oracle import Case, background_guarantee, product_guarantee
+from tests.search.test_independent import CHANCES
+from tests.search.test_rows import fractions
 from tests.strategies import backgrounds, cases, levels, models
-from tests.test_independent import CHANCES
-from tests.test_joint import fractions
 
 
 def scores(case: Case) -> list[Fraction]:

@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sklearn_probsr import InvalidInputError, LinearModel, _paper, sufficient_reason
+from sklearn_probsr import InvalidInputError, LinearModel, sufficient_reason
 from sklearn_probsr.engines.coins._deficits import Instance
+from sklearn_probsr.search import _paper
 from sklearn_probsr.search._paper import (
     linear_monte_carlo_explainer,
     monte_carlo_estimation,

@@ -21,17 +21,17 @@ from sklearn_probsr import (
     Product,
     SufficientReason,
     UnreachableError,
-    _arguments,
     guarantee,
     sufficient_reason,
     sufficient_reasons,
 )
 from sklearn_probsr.laws._task import Effort, Limits
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.search import _arguments
 from tests.oracle import Case, UnitCase, background_guarantee, product_guarantee
+from tests.search.test_independent import CHANCES
+from tests.search.test_rows import breast_cancer, fractions
 from tests.strategies import backgrounds, cases, levels, models, unit_models
-from tests.test_independent import CHANCES
-from tests.test_joint import breast_cancer, fractions
 
 EFFORTS = st.sampled_from(
     [

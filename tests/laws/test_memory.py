@@ -1,0 +1,137 @@
+"""Memory: laws and what they remember are bounded, however much is asked."""
+
+import gc
+import sys
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from sklearn_probsr import (
+    Background,
+    LinearModel,
+    Product,
+    SufficientReasonExplainer,
+    Unit,
+    law_of,
+    sufficient_reason,
+    sufficient_reasons,
+)
+from sklearn_probsr.laws import _dispatch
+from sklearn_probsr.laws._memo import Memo
+from sklearn_probsr.laws._spectra import Shared
+
+MEGABYTE = 2**20
+
+
+def grown(ask: Callable[[int], object], early: int, late: int) -> float:
+    """Return by how many megabytes memory grew between two numbers of questions."""
+    tracemalloc.start()
+    try:
+        for i in range(early):
+            ask(i)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for i in range(early, late):
+            ask(i)
+        gc.collect()
+        return (tracemalloc.get_traced_memory()[0] - before) / MEGABYTE
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["binary", "real"])
+def test_fresh_backgrounds_do_not_add_up(real: bool):
+    """One model, asked against 200 backgrounds in turn, keeps the tables of the last few."""
+    rng = np.random.default_rng(0)
+    n, d = (200, 30) if real else (2000, 100)
+    units = [Unit.real(f"x{j}", j) for j in range(d)] if real else None
+    model = LinearModel(rng.standard_normal(d), 0.1, units=units)
+
+    def ask(i: int) -> None:
+        rows = rng.standard_normal((n, d)) if real else rng.integers(0, 2, (n, d))
+        sufficient_reason(model, rows[0], distribution=Background(rows), prove=False)
+
+    assert grown(ask, 20, 200) < 20
+
+
+@pytest.mark.parametrize("law", ["uniform", "product", "background"])
+def test_many_rows_do_not_add_up(law: str):
+    """One model, asked about rows one at a time, remembers a bounded number of sets."""
+    rng = np.random.default_rng(1)
+    d = 40
+    model = LinearModel(rng.standard_normal(d), 0.1)
+    over = {
+        "uniform": None,
+        "product": Product(np.round(rng.uniform(0.2, 0.8, d), 2)),
+        "background": Background(rng.integers(0, 2, (50, d))),
+    }[law]
+    rows = rng.integers(0, 2, (3000, d)).astype(bool)
+
+    def ask(i: int) -> None:
+        sufficient_reason(model, rows[i], distribution=over, prove=False)
+
+    sufficient_reasons(model, rows, distribution=over, prove=False)  # builds the finest tables
+    assert grown(ask, 300, 3000) < 5
+
+
+def test_two_explainers_in_turn_build_tables_once(monkeypatch: pytest.MonkeyPatch):
+    """An explainer keeps its own law, whatever other laws push it out of the shared store."""
+    rng = np.random.default_rng(2)
+    built = []
+    of = Shared.of.__func__
+    monkeypatch.setattr(
+        Shared, "of", classmethod(lambda cls, *args: built.append(args) or of(cls, *args))
+    )
+    monkeypatch.setattr(_dispatch, "_LAWS", Memo(1, lambda law: 2))  # room for the last one alone
+    explainers = [
+        SufficientReasonExplainer(
+            LinearModel(rng.standard_normal(40), 0.1),
+            Product(np.round(rng.uniform(0.2, 0.8, 40), 2)),
+        )
+        for _ in range(2)
+    ]
+    rows = rng.integers(0, 2, (3, 40))
+    for explainer in explainers * 3:
+        explainer(rows)
+    assert len(built) == 2
+
+
+def test_a_law_is_kept_while_there_is_room():
+    """The same model and distribution have one law; it goes when others need the room."""
+    model, over = LinearModel([1.0, -2.0, 3.0], 0.5), Product([0.1, 0.2, 0.3])
+    first = law_of(model, over)
+    assert law_of(LinearModel([1.0, -2.0, 3.0], 0.5), over) is first
+    for i in range(_dispatch._MOST_LAWS):
+        law_of(model, Product([0.1, 0.2, (i + 1) / 100]))
+    assert law_of(model, over) is not first
+
+
+def test_a_memo_keeps_the_last_even_if_it_is_too_large():
+    """The least recently used go first; sizes are looked at anew, since tables grow."""
+    sizes = {"a": 1, "b": 1, "c": 1}
+    memo: Memo[str] = Memo(2, lambda value: sizes[value])
+    for name in "ab":
+        assert memo.get(name, lambda name=name: name) == name
+    assert memo.get("a", lambda: "never") == "a"
+    memo.get("c", lambda: "c")
+    assert memo.values() == ["a", "c"]
+    sizes["c"] = 9
+    memo.get("c", lambda: "never")
+    memo.get("b", lambda: "b")
+    assert memo.values() == ["b"]
+    sizes["b"] = sys.maxsize
+    assert memo.get("b", lambda: "never") == "b"
+    assert len(memo) == 1
+
+
+def test_a_model_holds_no_tables():
+    """What depends on a distribution belongs to its law."""
+    rng = np.random.default_rng(3)
+    model = LinearModel(rng.standard_normal(60), 0.1)
+    rows = rng.integers(0, 2, (50, 60))
+    for over in (None, Product([0.3] * 60), Background(rows)):
+        sufficient_reasons(model, rows[:5], distribution=over)
+    held = [value for value in vars(model).values() if isinstance(value, dict)]
+    assert held == []
