@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
@@ -64,8 +64,8 @@ def register_law(kind: type, make: Callable[[Any, Any], Law]) -> None:
     Parameters
     ----------
     kind : type
-        The type of the distribution. Its ``str`` reads as "over ..."; objects of it must be
-        hashable, and equal ones must mean the same.
+        The type of the distribution. Its ``str`` reads as "over ..."; objects of it should be
+        hashable, so that a law is kept for the next question, and equal ones must mean the same.
     make : callable
         ``make(model, distribution)`` returns the `Law` of a `LinearModel` or `ArgmaxModel` under
         such a distribution, or raises `InvalidInputError` if the two do not fit. A subclass of
@@ -118,7 +118,12 @@ def law_of(model: Any, distribution: Any = None) -> Law:
             f"Matching(X), got {chosen!r} of type {type(chosen).__name__}."
         )
     maker = make
-    return _LAWS.get((model, chosen), lambda: maker(model, chosen))
+    try:
+        return _LAWS.get((model, chosen), lambda: maker(model, chosen))
+    except TypeError:
+        if isinstance(chosen, Hashable):
+            raise
+        return maker(model, chosen)  # what cannot be looked up cannot be kept
 
 
 def is_registered(distribution: Any) -> bool:

@@ -20,7 +20,7 @@ from sklearn_probsr.model._checks import (
     listing,
     zeros_and_ones,
 )
-from sklearn_probsr.model._units import Unit, check_states
+from sklearn_probsr.model._units import Unit, check_states, fact
 
 __all__ = ["Model"]
 
@@ -64,6 +64,10 @@ class Model(ABC):
         return self._key() == other._key()
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash(self._key()[0])
 
     def _key(self) -> tuple[Any, ...]:
@@ -158,7 +162,9 @@ class Model(ABC):
 
     def describe(self, unit: int, row: NDArray[Any], raw: Any = None) -> str:
         """Say in words what a unit is in a row; ``raw`` is what its columns were made of."""
-        chosen = Unit.real(self.unit_names[unit], unit) if self.units is None else self.units[unit]
+        if self.units is None:
+            return fact(self.feature_names[unit], float(row[unit]), raw)
+        chosen = self.units[unit]
         return chosen.describe([float(row[column]) for column in chosen.columns], raw)
 
     def check_row(self, x: ArrayLike) -> NDArray[Any]:

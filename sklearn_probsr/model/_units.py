@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import finite_floats, listing
 
-__all__ = ["MISSING", "Unit", "check_states", "check_units", "value_text"]
+__all__ = ["MISSING", "Unit", "check_states", "check_units", "fact", "value_text"]
 
 # What a person reads where a raw value is missing.
 MISSING = "missing"
@@ -150,16 +150,19 @@ class Unit:
         state = self.state_of(values)
         if state is not None and self.labels:
             return self.labels[state]
-        if isinstance(raw, str) and raw == MISSING:
-            return f"{self.name} is missing"
-        if raw is not None:
-            return f"{self.name} = {value_text(raw)}"
         word = "coded as" if self.coded else "="
-        if len(self.columns) == 1:
-            return f"{self.name} {word} {value_text(values[0])}"
+        if raw is not None or len(self.columns) == 1:
+            return fact(self.name, values[0], raw, word)
         if state is not None and sum(values) == 1:
             return f"{self.name} is in column {self.columns[list(values).index(1)]}"
         return f"{self.name} {word} ({', '.join(map(value_text, values))})"
+
+
+def fact(name: str, value: float, raw: Any = None, word: str = "=") -> str:
+    """Say what a feature is: what it was made of if that is known, else its column."""
+    if isinstance(raw, str) and raw == MISSING:
+        return f"{name} is missing"
+    return f"{name} {word} {value_text(value)}" if raw is None else f"{name} = {value_text(raw)}"
 
 
 def value_text(value: Any) -> str:
