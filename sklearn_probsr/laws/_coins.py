@@ -121,21 +121,23 @@ def _decide(
     ranking: Ranking, rows: NDArray[np.bool_], task: Task, answers: Answers
 ) -> NDArray[np.int64] | None:
     """Answer rows by whole numbers or by tables; return how many features certainty needs."""
+    if task.delta < 1:
+        _search_together(ranking, rows, task, answers)
+        return None
+    most = _most(ranking, task)
+    needed = WholeRows.of(ranking, rows, task.exclude).certain(most, answers)
+    short = np.flatnonzero(needed > most)
+    if task.max_size is not None and len(short):
+        best = answers.take(short)
+        _search_together(ranking, rows[short], task, best)
+        answers.put(short, best)
+    return needed
+
+
+def _most(ranking: Ranking, task: Task) -> int:
+    """Return the most features that may be added to the forced ones."""
     n = len(ranking.features)
-    most = n if task.most is None else min(task.most, n)
-    if task.delta == 1:
-        needed = WholeRows.of(ranking, rows, task.exclude).certain(most, answers)
-        short = np.flatnonzero(needed > most)
-        if task.max_size is not None and len(short) and ranking.usable:
-            best = answers.take(short)
-            _search_together(ranking, np.ascontiguousarray(rows[short]), task, best)
-            answers.put(short, best)
-        return needed
-    if n <= _FEW:
-        WholeRows.of(ranking, rows, task.exclude).count(float_above(task.delta), most, answers)
-    elif ranking.usable:
-        _search_together(ranking, np.ascontiguousarray(rows), task, answers)
-    return None
+    return n if task.most is None else min(task.most, n)
 
 
 def _claim(answers: Answers, task: Task, found: Found, done: NDArray[np.bool_]) -> None:
@@ -166,8 +168,7 @@ def _search_together(
     Where delta is 1, these are rows without certainty: the best sets of the largest size are
     looked at, and no level ends the search before.
     """
-    n = len(ranking.features)
-    most = n if task.most is None else min(task.most, n)
+    n, most = len(ranking.features), _most(ranking, task)
     low, high = float_below(task.delta), float_above(task.delta)
     if task.delta == 1:
         low = high = math.inf
@@ -321,9 +322,9 @@ class CoinProver(Prover):
             return None
         small = self.members[: self.least]
         short = self.task.delta - Fraction(self.guarantee(small).lower)
-        return (
-            (set(small), float_above(max(short, Fraction(0)))) if short <= self.task.slack else None
-        )
+        if short > self.task.slack:
+            return None
+        return set(small), float_above(max(short, Fraction(0)))
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
         """Say by how much smaller sets may exceed the level.

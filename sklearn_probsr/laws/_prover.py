@@ -7,14 +7,12 @@ from collections.abc import Collection, Iterable
 from fractions import Fraction
 from itertools import chain, combinations
 
+from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import View
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["MOST_MIXED", "Prover"]
-
-# All choices of so many mixed units are left out, to prove a set subset-minimal.
-MOST_MIXED = 10
+__all__ = ["Prover"]
 
 
 class Prover:

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_probsr import LinearModel, Matching, sufficient_reasons
-from sklearn_probsr.laws._matching import Neighbours
+from sklearn_probsr import LinearModel, Matching, law_of, sufficient_reasons
 from tests.benchmarks.anchors import DELTA
 from tests.benchmarks.report import Row, Table, at_least, at_most, seconds, times
 
@@ -73,11 +72,11 @@ class Score:
 
     def add(self, case: Case, sets: list[list[int]]) -> None:
         for x, features in zip(case.instances, sets, strict=True):
-            seen = Neighbours.of(case.model, x, case.law)
+            seen = law_of(case.model, case.law).view(case.model.check_row(x))
             held = seen.matches(features).confirmed
             self.sizes.append(len(features))
             self.shares.append(held.kept / held.matching if held.matching else 0.0)
-            self.lowers.append(seen.guarantee(features).lower)
+            self.lowers.append(seen.enclose(features).lower)
             self.coverages.append(held.matching / held.rows)
 
     @property
