@@ -76,7 +76,9 @@ class CoinLaw(Law):
         """Answer the rows that whole numbers or shared tables decide."""
         ones = self.linear.core_rows(rows)
         ranking = self._rankings.get(task.include, lambda: Ranking.of(self.core, task.include))
-        answers = Answers.empty(*ones.shape)
+        answers = Answers.empty(*ones.shape)._replace(
+            mask=found.mask, lower=found.lower, upper=found.upper
+        )
         needed = _decide(ranking, ones, task, answers)
         answers.mask[:, list(task.include)] = True
         done = answers.size >= 0
@@ -141,7 +143,7 @@ def _most(ranking: Ranking, task: Task) -> int:
 
 
 def _claim(answers: Answers, task: Task, found: Found, done: NDArray[np.bool_]) -> None:
-    """Write down the answers, and what the bounds of each prove."""
+    """Say what the bounds of each answer prove; they are in place already."""
     reached = answers.lower >= float_above(task.delta)
     near = done & reached & (answers.size > 0) & (answers.before >= float_below(task.delta))
     # Where not even this many are enough, one more is needed at least.
@@ -149,9 +151,7 @@ def _claim(answers: Answers, task: Task, found: Found, done: NDArray[np.bool_]) 
     least = np.where(reached | short, answers.mask.sum(axis=1) + short, len(task.include))
     found.minimality[done] = np.where(reached, "minimum", "best-of-size")[done]
     found.minimality[near] = "near-minimum"
-    for name, values in (("lower", answers.lower), ("upper", answers.upper), ("size_lower", least)):
-        getattr(found, name)[done] = values[done]
-    found.mask[done] = answers.mask[done]
+    found.size_lower[done] = least[done]
     for i in np.flatnonzero(near):
         found.epsilon[i] = _just_above(Fraction(answers.before[i]) - task.delta)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr import LinearModel
 
 DELTA = 0.95
+_COUNT = count(1)
 # A program that explains one row of a fresh model.
 ONE_ROW = """
 import numpy as np
@@ -24,6 +27,12 @@ def draw(d: int, n: int, seed: int, threshold: str) -> tuple[LinearModel, NDArra
     weights = rng.standard_normal(d)
     rows = rng.integers(0, 2, size=(n, d)).astype(np.bool_)
     return LinearModel(weights, 0.0 if threshold == "0" else weights.sum() / 2), rows
+
+
+def another(model: LinearModel) -> LinearModel:
+    """Return a model like it, for which no table was built: the threshold is a little higher."""
+    higher = model.threshold + next(_COUNT) * np.spacing(model.threshold)
+    return LinearModel(model.weights, higher, strict=model.strict, units=model.units)
 
 
 def scores(model: LinearModel, rows: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from sklearn_probsr import (
     guarantee,
     sufficient_reasons,
 )
-from tests.benchmarks.cases import DELTA, draw, scores
+from tests.benchmarks.cases import DELTA, another, draw, scores
 from tests.benchmarks.measure import best_times
 from tests.benchmarks.report import Row, Table, at_least, at_most, seconds, times
 
@@ -216,10 +216,8 @@ def _raw_columns() -> Table:
     data, target = load_breast_cancer(return_X_y=True)
     fitted, rows = _real_model(data, target), data[400:]
 
-    def fresh() -> LinearModel:
-        return LinearModel(fitted.weights, fitted.threshold, strict=True, units=fitted.units)
-
-    model, joint, law = fresh(), Background(data[:400]), Marginals.fit(data[:400])
+    model = LinearModel(fitted.weights, fitted.threshold, strict=True, units=fitted.units)
+    joint, law = Background(data[:400]), Marginals.fit(data[:400])
     for distribution in (joint, law):
         sufficient_reasons(model, rows[:1], delta=DELTA, distribution=distribution)
 
@@ -229,7 +227,7 @@ def _raw_columns() -> Table:
 
     setup, own, theirs, proved, theirs_proved = best_times(
         REPEATS,
-        lambda: sufficient_reasons(fresh(), rows[:1], delta=DELTA, distribution=law),
+        lambda: sufficient_reasons(another(model), rows[:1], delta=DELTA, distribution=law),
         searched(law, False),
         searched(joint, False),
         searched(law, "auto"),

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sklearn_probsr import LinearModel, sufficient_reason, sufficient_reasons
+from sklearn_probsr import sufficient_reason, sufficient_reasons
 from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.search._paper import monte_carlo_estimation, paper_sample_size
-from tests.benchmarks.cases import DELTA, draw
+from tests.benchmarks.cases import DELTA, another, draw
 from tests.benchmarks.measure import best_times
 from tests.benchmarks.report import Row, Table, at_least, seconds, times
 
@@ -35,7 +35,7 @@ def tables(d: int = 500, epsilon: float = 0.1, gamma: float = 0.01) -> Iterator[
         )
 
     def fresh() -> None:
-        sufficient_reason(LinearModel(model.weights, model.threshold), rows[0], delta=DELTA)
+        sufficient_reason(another(model), rows[0], delta=DELTA)
 
     coupled()
     instance = Instance(model, rows[0])
