@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.sums._exchange import count_up_sets, list_up_sets, within
+from sklearn_probsr.engines.sums._stochastic_order import within
+from sklearn_probsr.engines.sums._up_sets import count_up_sets, list_up_sets
 from sklearn_probsr.laws._certainty import CertainProver
 from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._costs import Costs

@@ -69,8 +69,8 @@ class Ranking:
             blur,
         )
 
-    def offsets(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return how far inside its class the centre of each row's completions is."""
+    def cuts(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return how far inside its class the centre of each row's completions is: its cut."""
         centre = np.full(len(rows), self.lead)
         for i in self.forced:
             half = math.ldexp(float(self.model.weights[i]), self.exponent - 1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps, next_member
+from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps, next_member, write
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.model._enclosure import Enclosure
 
@@ -84,8 +84,4 @@ def certain_rows(
         else:
             needed[r] = k
             if k <= most:
-                answers.size[r] = k
-                answers.lower[r] = 1.0
-                answers.upper[r] = 1.0
-                for i in range(k):
-                    answers.mask[r, ranks.features[members[i]]] = True
+                write(answers, r, ranks, members[:k], 1.0, 1.0)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from sklearn_probsr.engines._cascade import Engine, cascade
+from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.engines.coins._closed_form import closed_form
 from sklearn_probsr.engines.coins._deficits import Instance, SubsetSum
 from sklearn_probsr.engines.coins._enumeration import (
@@ -47,13 +48,12 @@ def enclose(question: SubsetSum, delta: Fraction | None, tol: float) -> Enclosur
     tol : float
         Where the level stays inside or there is none: the width that is narrow enough.
     """
-    # Nothing is below 0 or above 1: with these for a level, only the width ends the search.
-    low, high = (0.0, 2.0) if delta is None else (float_below(delta), float_above(delta))
+    level = ANY if delta is None else Level(float_below(delta), float_above(delta))
     width = tol if delta is None else 0.0
-    return cascade(closed_form(question), _engines(question, low, high, width), delta, tol)
+    return cascade(closed_form(question), _engines(question, level, width), delta, tol)
 
 
-def _engines(question: SubsetSum, low: float, high: float, width: float) -> list[Engine]:
+def _engines(question: SubsetSum, level: Level, width: float) -> list[Engine]:
     exact = [
         (enumeration_cost(question), enumeration),
         (lattice_cost(question), lattice),
@@ -62,7 +62,7 @@ def _engines(question: SubsetSum, low: float, high: float, width: float) -> list
     ]
     listed: list[Engine] = [(cost, partial(engine, question)) for cost, engine in exact]
     listed += [
-        (fourier_cost(question, degree), partial(fourier, question, low, high, width, degree))
+        (fourier_cost(question, degree), partial(fourier, question, level, width, degree))
         for degree in _DEGREES
     ]
     return listed
@@ -92,7 +92,7 @@ def enclose_prefixes(instance: Instance, tol: float) -> list[Enclosure]:
         if enumeration_cost(part) < _CHEAP_SECONDS:
             found.append(enclose(part, None, tol))
         elif known.width > tol and budget > 0:
-            found.append(known.intersect(fourier(part, 0.0, 2.0, tol, _DEGREE)))
+            found.append(known.intersect(fourier(part, ANY, tol, _DEGREE)))
             budget -= fourier_cost(part, _DEGREE)
         else:
             found.append(known)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps
+from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps, write
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_above, float_below
@@ -171,11 +171,7 @@ def count_rows(
             else:
                 below = middle
         if share >= 0.0 and (reached or k == most):
-            answers.size[r] = k
-            answers.lower[r] = share
-            answers.upper[r] = share
-            for i in range(k):
-                answers.mask[r, ranks.features[members[i]]] = True
+            write(answers, r, ranks, members[:k], share, share)
 
 
 @kernel

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps
+from sklearn_probsr.engines._level import Level
+from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps, write
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.model._enclosure import Enclosure
 
@@ -95,16 +96,14 @@ def lattice_rows(
     positive: NDArray[np.bool_],
     margins: NDArray[np.int64],
     ranks: Candidates,
-    low: float,
-    high: float,
+    level: Level,
     most: int,
     answers: Answers,
 ) -> None:
     """Find for each row the smallest k with ``v_k >= delta > v_{k-1}``, both proved.
 
     The free set grows from all that cannot be fixed to all, smallest score first, and the
-    search ends at the first one that misses delta (``low <= delta <= high``). ``margins`` is
-    what a row's class can lose.
+    search ends at the first one that misses delta. ``margins`` is what a row's class can lose.
     """
     n = len(ranks.features)
     members = np.empty(n, dtype=np.int64)
@@ -117,16 +116,12 @@ def lattice_rows(
             elif ranks.fixable[j]:
                 members[count] = j
                 count += 1
-        k, mass, before = _walk(members[:count], ranks.magnitudes, capacity, high, most)
+        k, mass, before = _walk(members[:count], ranks.magnitudes, capacity, level.high, most)
         at_least = _lower(mass, n - k, capacity)
         at_most = _upper(mass, n - k, capacity)
-        settled = k == 0 or _upper(before, n - k + 1, capacity) < low
-        if settled and (at_least >= high or (k == most and at_most < low)):
-            answers.size[r] = k
-            answers.lower[r] = at_least
-            answers.upper[r] = at_most
-            for i in range(k):
-                answers.mask[r, ranks.features[members[i]]] = True
+        settled = k == 0 or _upper(before, n - k + 1, capacity) < level.low
+        if settled and (at_least >= level.high or (k == most and at_most < level.low)):
+            write(answers, r, ranks, members[:k], at_least, at_most)
 
 
 @kernel

@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.coins._fourier import (
+from sklearn_probsr.engines.coins._vaaler import (
     SPREADS,
     TAIL,
     TRIG_ERROR,
+    UNIT,
+    coefficient_sum,
     coefficient_table,
     coefficients,
     sin_cos_turns,
@@ -33,7 +35,6 @@ from sklearn_probsr.engines.coins._fourier import (
 __all__ = ["Tables", "build_tables"]
 
 _NEGLIGIBLE = 1e-14
-_UNIT = 2.0**-53
 _MOST_LEVELS = 3
 
 
@@ -202,15 +203,15 @@ def _table(
     vaaler, fejer = coefficient_table(k, degree)
     cosine = _cosine_table(turns[:head], k)
     products = rest[live.nodes]
-    log = 0.4 * math.log(degree + 1.0) + 2.5  # bounds the sum of vaaler + 2 fejer
+    total = coefficient_sum(degree)
     reach = float(turns.sum()) + 1
     slope = 1 + float(np.sum(2 * math.pi * k * (vaaler + fejer) * np.abs(products)))
     error = (
         live.dropped * (1 + 1e-9)
         + TAIL
-        + log * (_NEGLIGIBLE + len(turns) * TRIG_ERROR)
-        + slope * (blur / period + 4 * _UNIT * reach)
-        + degree * _UNIT * (20 * reach + 4 * log)
+        + total * (_NEGLIGIBLE + len(turns) * TRIG_ERROR)
+        + slope * (blur / period + 4 * UNIT * reach)
+        + degree * UNIT * (20 * reach + 4 * total)
     )
     return _Table(head, period, degree, error, k, vaaler, fejer, products, cosine)
 
