@@ -4,7 +4,7 @@ The exchange lemma orders two units only if one stochastically costs more (Lemma
 single ranking is optimal. So several rankings propose a set (by mean cost, by largest cost, and by
 ``mean + lambda variance``, the normal law's compromise between them), the smallest is pruned until
 nothing can be left out, and refuting every smaller set that respects the exchange lemmas proves a
-minimum (Proposition 12).
+minimum (Proposition 12; of all smaller sizes where units can gain, Corollary 37).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Proofs of a minimum over independent units: no set of a size reaches the level.
 
-Which sets have to be refuted is the business of the exchange lemmas (``engines/_exchange``); here
-a row's units are put in the form that they read.
+Which sets have to be refuted is the business of the exchange lemmas (Lemmas 10 and 11, Proposition
+12); here a row's units are put in the form that their kernels in ``engines/sums`` read.
 """
 
 from __future__ import annotations
@@ -134,7 +134,10 @@ class Refuter:
         return None if undecided else False, set()
 
     def refute(self, r: int, size: int) -> Refutation:
-        """Refute the sets of a row with so many units beside the forced ones, or fewer."""
+        """Refute the sets of a row with so many units beside the forced ones, or fewer.
+
+        The fewer ones are gone through where units can gain (Corollary 37).
+        """
         effort, limits = self.task.effort, self.task.effort.limits
         laws, law = self._laws(r)
         members, chosen = self._candidates(r, size, laws, law)
@@ -219,6 +222,7 @@ class Refuter:
         starts, turns, below = self.shared.atoms[self.positive]
         known = self.outlook.gain[r] + self.shared.centre
         apart = np.repeat(known, np.diff(starts)) - turns
+        # More than the rounding of a difference of two sums (Lemma 29).
         slack = 32 * UNIT * (float(np.abs(known).max()) + float(turns.max(initial=0.0)) + 1)
         return Laws(starts, apart if self.positive else -apart, below, slack)
 

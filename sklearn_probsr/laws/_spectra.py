@@ -47,7 +47,8 @@ _PROOF_FACTOR = 4
 _LEAST_REST = 96
 # With more values than this a unit, a characteristic function takes long, and decays at once.
 _FEW_VALUES = 8
-# Contributions this many turns out are beyond what spectra tell; sets with them are counted.
+# Contributions this many turns out are beyond what spectra tell; sets with them are counted
+# (Proposition 24).
 FAR = 10**6
 # Contributions whose comparison is remembered.
 _MOST_VIEWS = 2**17
@@ -152,7 +153,7 @@ class Shared:
         spread = math.isqrt(sum(width * width for width in widths)) + 1
         if spread.bit_length() > 900:
             return None
-        # SPREADS sigma around the mean, or the whole range on both sides of it.
+        # SPREADS sigma around the mean, or the whole range on both sides of it (Lemma 20).
         period = min(spread * math.ceil(SPREADS * 2**19 * (1 + 1e-6)) // 2**20, 2 * sum(widths)) + 8
         raw = [
             (
@@ -262,7 +263,7 @@ class Shared:
         return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
     def blur(self, cut: float, gains: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bound the rounding of a row's cut, whatever is fixed."""
+        """Bound the rounding of a row's cut, whatever is fixed (Proposition 24)."""
         size = abs(cut) + row_sums(np.abs(gains)) + 2 * float(self.centre.sum())
         blur: NDArray[np.float64] = (gains.shape[-1] + 8) * 2 * UNIT * size
         return blur

@@ -1,7 +1,7 @@
 """Rows of independent units, answered together on shared spectra.
 
-Kernels go through many rows at once; a row's answer never depends on the other rows. What they
-leave open is looked at row by row.
+Kernels go through many rows at once; a row's answer never depends on the other rows (Proposition
+25). What they leave open is looked at row by row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What a compiled loop over rows reads and writes."""
+"""What a compiled loop over rows reads and writes.
+
+Members are the features with a positive score; the first k of them by decreasing score are the best
+k (Corollary 6).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Enclose what a question about coins asks: engines in order of cost, until it is decided."""
+"""Enclose what a question about coins asks: engines in order of cost, until it is decided.
+
+The engines are those of Table 1, lines 1 to 4.
+"""
 
 from __future__ import annotations
 
@@ -83,6 +86,7 @@ def enclose_prefixes(instance: Instance, tol: float) -> list[Enclosure]:
         return []
     if lattice_cost(question) < 0.1:
         return lattice_prefixes(question, steps - 1)
+    # An interval is about 1.4 / K long (Corollary 19).
     degree = 2 ** math.ceil(math.log2(4 / min(max(tol, 2.0**-16), 1.0)))
     rough = fourier_prefixes(question, steps - 1, degree)
     found = []

@@ -15,11 +15,12 @@ Taking expectations turns each exponential into the characteristic function, whi
     middle = 1/2 + beta + sum_k J(k/(K+1)) c_k sin(2 pi k beta) / (pi k)
     radius = (1 + sum_k (1 - k/(K+1)) c_k (cos(2 pi k beta) + (-1)^k)) / (K + 1)
 
-and the probability lies within ``middle ± radius``: no quadrature error, no smoothness.
+and the probability lies within ``middle ± radius``: no quadrature error, no smoothness (Theorem 18
+and Corollary 19; Table 1 line 4). What is rounded is part of the radius (Proposition 22).
 
 References
 ----------
-Vaaler (1985), Some extremal functions in Fourier analysis, Theorem 18.
+Vaaler (1985), Some extremal functions in Fourier analysis.
 Montgomery (1994), Ten lectures, chapter 1.
 """
 
@@ -48,8 +49,10 @@ from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["fourier", "fourier_cost", "fourier_prefixes"]
 
-# How many of the largest values may be taken case by case.
+# How many of the largest values may be taken case by case (Lemma 28).
 _MOST_SPLITS = 6
+# The width that a case is asked for (Lemma 28), at least: a level is no guide to one case alone.
+_CASE = 1e-6
 
 
 @kernel
@@ -71,7 +74,7 @@ def _products(
 def _bounds(
     products: NDArray[np.float64], degree: int, beta: float, blur: float, count: int, reach: float
 ) -> tuple[float, float]:
-    """Return middle and radius at one degree; ``blur`` is the error of beta."""
+    """Return middle and radius at one degree (Corollary 19); ``blur`` is the error of beta."""
     middle = 0.5 + beta
     fejer = 1.0
     slope = 1.0
@@ -118,7 +121,10 @@ def _enclose(
 
 
 def _period(squares: int, total: int) -> int:
-    """Return a whole number of units: SPREADS sigma, or the whole support if that is shorter."""
+    """Return a whole number of units: SPREADS sigma, or the whole support if that is shorter.
+
+    That is Lemma 20; a unit more makes up for what is rounded down.
+    """
     return min((math.isqrt(squares) + 1) * math.ceil(SPREADS * 2**19) // 2**20, total) + 1
 
 
@@ -129,7 +135,7 @@ def _inside(twice: int, period: int) -> float:
 
 
 def _settled(twice: int, tail: float) -> Enclosure:
-    """Return what a threshold beyond half a period means: all or nothing, up to the tail."""
+    """Return what a cut beyond half a period means: all or nothing, up to the tail (Lemma 20)."""
     if twice > 0:
         return Enclosure.proved(1 - tail, 1.0)
     return Enclosure.proved(0.0, tail)
@@ -167,7 +173,7 @@ def fourier(
     heavy = _heavy(values, splits)
     if heavy:
         # Given the heavy ones, there or not, the rest has a period of its own.
-        width = tol if level.high > 1 else max(tol, 1e-6)  # a level is no guide to one case alone
+        width = tol if level.high > 1 else max(tol, _CASE)
         return _by_cases(question, heavy, width, largest_degree, splits - heavy)
     period = _period(sum(v * v for v in values), total)
     # Half a unit above the capacity there is no sum, so the question is the same there.
@@ -177,7 +183,7 @@ def fourier(
         return _settled(twice, tail)
     beta = _inside(twice, period)
     turns = np.array([v / (2 * period) for v in values])
-    blur = (float(turns.sum()) + abs(beta)) * 2 * UNIT
+    blur = (float(turns.sum()) + abs(beta)) * 2 * UNIT  # Table 2 line 2
     degrees = largest_degree >> np.arange(12, -1, -3)
     degrees = degrees[degrees >= 64]
     asked = Level(level.low - tail, level.high + tail)
@@ -202,7 +208,7 @@ def _heavy(values: list[int], most: int) -> int:
 def _by_cases(
     question: SubsetSum, heavy: int, width: float, largest_degree: int, splits: int
 ) -> Enclosure:
-    """Average the enclosures of the rest over the subsets of the heavy values."""
+    """Average the enclosures of the rest over the subsets of the heavy values (Lemma 28)."""
     sums = Counter({0: 1})
     for v in question.values[:heavy]:
         sums += Counter({total + v: count for total, count in sums.items()})
@@ -218,8 +224,7 @@ def _by_cases(
             low, high = found.lower, found.upper
         lower += low * count
         upper += high * count
-    # Of at most 64 additions. One to a sum in [2^e, 2^(e+1)) is off by at most 2^(e-53): less than
-    # 1500 * 2^-53 in all, and products with counts by 64 * 2^-53. A 64th of that is below 2^-48.
+    # Of at most 64 additions and products (Lemma 28).
     rounding = 2.0**-48
     cases = 2**heavy
     return Enclosure.proved(lower / cases - rounding, upper / cases + rounding)

@@ -3,7 +3,8 @@
 Adding a value ``v`` to a free set maps the distribution ``p`` of its sum to
 ``(p + shift(p, v)) / 2``. With ``n <= 53`` free values every entry is a multiple of ``2^-n``
 below 1, so floats hold it exactly; beyond, each of the n steps rounds every entry once, which
-is a relative error of at most ``n 2^-53 / (1 - n 2^-53)`` since nothing cancels.
+is a relative error of at most ``n 2^-53 / (1 - n 2^-53)`` since nothing cancels (Lemma 17; Table 1
+line 3).
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _enclosure(inside: float, n: int, capacity: int) -> Enclosure:
 
 @kernel
 def _slack(n: int, capacity: int) -> float:
-    """Return the relative error of a mass: n roundings of each entry, then a plain sum."""
+    """Return the relative error of a mass, by Lemma 17: n roundings of each entry, a plain sum."""
     return (n + capacity + 4.0) * 2.0**-53 * (1.0 + 1e-6)
 
 
@@ -104,6 +105,7 @@ def lattice_rows(
 
     The free set grows from all that cannot be fixed to all, smallest score first, and the
     search ends at the first one that misses delta. ``margins`` is what a row's class can lose.
+    That the first k members are the best k is Corollary 6.
     """
     n = len(ranks.features)
     members = np.empty(n, dtype=np.int64)
@@ -172,7 +174,7 @@ def _upper(mass: float, free: int, capacity: int) -> float:
 
 @kernel
 def _underflow(free: int, capacity: int) -> float:
-    """Return what all roundings of numbers below the smallest normal one can add up to."""
+    """Return what all roundings below the smallest normal float can add up to (Lemma 17)."""
     return (free + 1.0) * (capacity + 1.0) * 5e-324
 
 

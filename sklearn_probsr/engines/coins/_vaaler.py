@@ -34,7 +34,7 @@ SPREADS = 2 * math.sqrt(2 * math.log(2 / TAIL))
 TRIG_ERROR = 5e-15
 # Products below this are cut off; what they could add is part of the radius (Table 2 line 4).
 NEGLIGIBLE = 1e-13
-# Half a unit in the last place of a float in [1, 2): the relative error of one rounding.
+# The relative error of one rounding (Table 2, lines 5 and 6).
 UNIT = 2.0**-53
 
 

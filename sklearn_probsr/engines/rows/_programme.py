@@ -9,7 +9,7 @@ Against several rivals a row has one such inequality for each. The solver works 
 given a slightly larger set of solutions: every inequality is relaxed by ten times what it lets pass
 at most. A set that reaches the level satisfies them all with that much to spare. What the solver
 finds is counted again, in integers; what is trusted is that it does not cut off a point with so
-much to spare.
+much to spare (Proposition 33).
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from sklearn_probsr.engines.rows._counts import Rows
 
 __all__ = ["solve"]
 
-# In units of an inequality's largest coefficient; HiGHS lets pass 1e-6.
+# In units of an inequality's largest coefficient; HiGHS lets pass 1e-6 (Proposition 33).
 _SPARE = 1e-5
+# How far above an integer its bound must be to be rounded up (Proposition 33).
 _ROUNDING = 1e-5
 # Programmes with more coefficients are not tried.
 _MOST_ENTRIES = 2_000_000

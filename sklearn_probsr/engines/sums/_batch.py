@@ -3,7 +3,9 @@
 Several rankings propose an order of a row's members. Along each, the shortest prefix that surely
 reaches delta is found (every size is looked at: with units that can cost or gain, the curve is not
 monotone), then everything is left out that can be, one unit at a time. The smallest set wins, and
-of those the one with the best guarantee.
+of those the one with the best guarantee. What a set is worth is bounded by a spectrum
+(Proposition 24); that nothing can be left out of it is shown for single units, which is enough
+where no unit can gain (Corollary 4b), and for every choice of a few units that can.
 """
 
 from __future__ import annotations

@@ -10,23 +10,22 @@ band and at least -H everywhere. How h is bounded between the points of a grid i
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
-from sklearn_probsr.engines.coins._vaaler import sin_cos_turns
+from sklearn_probsr.engines.sums._cut_grid import POINTS, bend, tabulate, turn
 from sklearn_probsr.engines.sums._scene import Scene, always_free
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 
 __all__ = ["compare"]
 
-# Points at which distribution functions are compared, and how many deviations they reach out.
-_POINTS = 96
+# How many deviations the points reach out at which distribution functions are compared.
 _REACH = 5.5
 # How often candidates are compared in context, at most.
 _ROUNDS = 3
+# By how much the band is widened, relatively, for what is rounded (Lemma 30).
 _MARGIN = 1e-9
 
 
@@ -72,18 +71,18 @@ def compare(
     outside: float,
     work: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Compare candidates in context, and leave out those that have too many above them.
+    """Compare candidates in context (Lemma 11); leave out those that have too many above them.
 
     What is left out is free in every set that remains, so the next round knows more. ``outside``
     is the variance of the units that the spectrum has in its rest; candidates whose tables would
     be larger than ``work`` are not compared. Returns the candidates that are left, in an order in
     which nothing comes before what is above it, and what is above what.
     """
-    for turn in range(_ROUNDS):
+    for around in range(_ROUNDS):
         keys, more = _in_context(spectrum, scene, candidates, size, outside, work)
         n = len(candidates)
         order = np.arange(n)
-        if turn == 0:  # this order stays: along one order there are no circles
+        if around == 0:  # this order stays: along one order there are no circles
             _sort(order, keys)
         kept = np.empty(n, dtype=np.int64)
         left = 0
@@ -102,7 +101,7 @@ def compare(
         for b in range(left):
             fewer[b] = candidates[kept[b]]
         candidates, above = fewer, grown
-        if left == n and turn > 0:
+        if left == n and around > 0:
             break
     return candidates, above
 
@@ -131,7 +130,8 @@ def _in_context(
     """Compare candidates before what is always free.
 
     Returns how much of the guarantee is kept, at the middle of the band, if a candidate is free (so
-    the least comes first in an order), and which candidates are above which.
+    the least comes first in an order), and which candidates are above which (Lemma 11). All small
+    numbers are those of Lemma 30.
     """
     n = len(candidates)
     above = np.zeros((n, n), dtype=np.bool_)
@@ -148,15 +148,15 @@ def _in_context(
     # Within half a turn for every candidate; the arc of the bounds ends there.
     low = max(min(band_low, -reach - beta), -0.499 - beta + most)
     high = min(max(band_high, reach - beta), 0.499 - beta - most)
-    if not (low <= band_low and band_high <= high) or n * _POINTS * len(live) > work:
+    if not (low <= band_low and band_high <= high) or n * POINTS * len(live) > work:
         return keys, above
-    step = (high - low) / (_POINTS - 1)
-    turned = _turn(spectrum, scene, candidates, product, live, beta + low)
-    lower, upper = _tabulate(turned, beta + low, step)
-    bend = _bend(turned)
+    step = (high - low) / (POINTS - 1)
+    turned = turn(spectrum, scene, candidates, product, live, beta + low)
+    lower, upper = tabulate(turned, beta + low, step)
+    bends = bend(turned)
     # A little more than the band, whatever is rounded.
     first = max(int((band_low - low) / step - 1e-6), 0)
-    last = min(int((band_high - low) / step + 1e-6) + 1, _POINTS - 1)
+    last = min(int((band_high - low) / step + 1e-6) + 1, POINTS - 1)
     middle = (first + last) // 2
     loss = step * step / 8.0 * (1.0 + 1e-6)
     for a in range(n):
@@ -168,7 +168,7 @@ def _in_context(
             if keys[a] < keys[b] or (keys[a] == keys[b] and a < b):
                 # a is above b if more is kept with b free than with a free.
                 more, less = (a, b) if scene.positive else (b, a)
-                slack = loss * (bend[a] + bend[b]) + 1e-13
+                slack = loss * (bends[a] + bends[b]) + 1e-13
                 above[a, b] = _is_more(lower[more], upper[less], first, last, slack)
     return keys, above
 
@@ -188,117 +188,3 @@ def _is_more(
     for g in range(len(more)):
         worst = min(worst, more[g] - less[g])
     return bool(best - slack >= slack - worst)
-
-
-class _Turned(NamedTuple):
-    """The product of each candidate, free, with what is always free, turned to one cut.
-
-    The bounds at a cut t further are ``base + t`` and the sum of the nodes' terms, ``+-`` the
-    ``sway`` and that of theirs (Corollary 19, with a complex product).
-    """
-
-    node: NDArray[np.float64]  # (nodes,)
-    vaaler: NDArray[np.float64]  # (nodes,)
-    fejer: NDArray[np.float64]  # (nodes,)
-    real: NDArray[np.float64]  # (n, nodes)
-    imaginary: NDArray[np.float64]  # (n, nodes)
-    base: NDArray[np.float64]  # (n,)
-    sway: NDArray[np.float64]  # (n,)
-
-
-@inner
-def _turn(
-    spectrum: Spectrum,
-    scene: Scene,
-    candidates: NDArray[np.int64],
-    product: NDArray[np.float64],
-    live: NDArray[np.int64],
-    start: float,
-) -> _Turned:
-    """Multiply by each candidate's factor, and turn the product back by its gain."""
-    n, nodes = len(candidates), len(live)
-    turned = _Turned(
-        np.empty(nodes),
-        np.empty(nodes),
-        np.empty(nodes),
-        np.empty((n, nodes)),
-        np.empty((n, nodes)),
-        np.empty(n),
-        np.empty(n),
-    )
-    for i in range(nodes):
-        turned.node[i] = spectrum.node[live[i]]
-        turned.vaaler[i], turned.fejer[i] = spectrum.vaaler[live[i]], spectrum.fejer[live[i]]
-    for c in range(n):
-        factor = spectrum.factors[candidates[c]]
-        gain = scene.gain[candidates[c]]
-        base = 0.5 + start + gain
-        # Twice the error of a bound (Proposition 24): products are turned once more.
-        sway = 1.0 / (spectrum.degree + 1.0) + 2.0 * spectrum.error + spectrum.slope * scene.blur
-        for i in range(nodes):
-            x, y = factor[live[i], 0], factor[live[i], 1]
-            re = product[i, 0] * x - product[i, 1] * y
-            im = product[i, 0] * y + product[i, 1] * x
-            base += turned.vaaler[i] * spectrum.sign[live[i]] * im
-            sway += turned.fejer[i] * spectrum.sign[live[i]] * re
-            sine, cosine = sin_cos_turns(turned.node[i] * gain)
-            turned.real[c, i] = re * cosine + im * sine
-            turned.imaginary[c, i] = im * cosine - re * sine
-        turned.base[c], turned.sway[c] = base, sway
-    return turned
-
-
-@inner
-def _tabulate(
-    turned: _Turned, start: float, step: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bound distribution functions along a grid of cuts, each with one candidate free."""
-    n, nodes = turned.real.shape
-    sines = np.empty((_POINTS, nodes))
-    cosines = np.empty((_POINTS, nodes))
-    for g in range(_POINTS):
-        for i in range(nodes):
-            sines[g, i], cosines[g, i] = sin_cos_turns(turned.node[i] * (start + g * step))
-    lower = np.empty((n, _POINTS))
-    upper = np.empty((n, _POINTS))
-    a_re, a_im = np.empty(nodes), np.empty(nodes)
-    b_re, b_im = np.empty(nodes), np.empty(nodes)
-    for c in range(n):
-        for i in range(nodes):
-            re, im = turned.real[c, i], turned.imaginary[c, i]
-            a_re[i], a_im[i] = turned.vaaler[i] * re, turned.vaaler[i] * im
-            b_re[i], b_im[i] = turned.fejer[i] * re, turned.fejer[i] * im
-        for g in range(_POINTS):
-            middle = turned.base[c] + g * step
-            radius = turned.sway[c]
-            for i in range(nodes):
-                middle += a_re[i] * sines[g, i] - a_im[i] * cosines[g, i]
-                radius += b_re[i] * cosines[g, i] + b_im[i] * sines[g, i]
-            lower[c, g] = middle - radius
-            upper[c, g] = middle + radius
-    return lower, upper
-
-
-@inner
-def _bend(turned: _Turned) -> NDArray[np.float64]:
-    """Bound second derivatives: those of two candidates' bounds differ by at most the sum.
-
-    The bounds are trigonometric polynomials: between two points of the grid they are no further
-    from their chord than step^2 / 8 times the largest second derivative (Lemma 30). Vaaler's parts
-    are taken as distances from their mean, which the difference of two does not hold.
-    """
-    n, nodes = turned.real.shape
-    bend = np.zeros(n)
-    for i in range(nodes):
-        x = 0.0
-        y = 0.0
-        for c in range(n):
-            x += turned.real[c, i] / n
-            y += turned.imaginary[c, i] / n
-        turn = 2.0 * math.pi * turned.node[i]
-        for c in range(n):
-            re, im = turned.real[c, i], turned.imaginary[c, i]
-            away = math.sqrt((re - x) ** 2 + (im - y) ** 2)
-            whole = math.sqrt(re**2 + im**2)
-            bend[c] += turn * turn * (turned.vaaler[i] * away + turned.fejer[i] * whole)
-    return bend

@@ -50,7 +50,7 @@ def enclose_finite(
         return best
     level = ANY if delta is None else Level(float_below(delta), float_above(delta))
     width = tol if delta is None else 0.0
-    # Characteristic functions of many parts are negligible after a few dozen.
+    # Seconds a node; characteristic functions of many parts are negligible after a few dozen.
     node = 1e-8 * min(question.atoms, 40 * question.atoms / len(question.parts))
     engines: list[Engine] = [
         (
@@ -69,7 +69,7 @@ def enclose_finite(
 
 
 def closed_form(question: FiniteSum) -> Enclosure:
-    """Return certainty where there is, otherwise Hoeffding's tail on the far side of the mean."""
+    """Return certainty where there is, otherwise Hoeffding's tail (Lemma 15)."""
     if question.capacity < 0:
         return Enclosure.of(Fraction(0))
     if question.capacity >= question.total:
@@ -125,7 +125,7 @@ def lattice(question: FiniteSum) -> Enclosure:
                 grown[v:] += p * masses[: cells - v]
         masses = grown
     kept = float(masses.sum())
-    # All terms are positive, so errors are relative: a rounding a term, and the last sum's.
+    # All terms are positive, so errors are relative (Lemma 17).
     slack = (3 * question.atoms + cells + 8) * UNIT
     return _within(kept, kept, slack, (question.atoms + 1) * (cells + 1))
 
@@ -133,9 +133,9 @@ def lattice(question: FiniteSum) -> Enclosure:
 def _within(lower: float, upper: float, slack: float, roundings: int) -> Enclosure:
     """Widen sums of products of chances by their relative error and by what underflow may take.
 
-    Below the smallest normal float a rounding is off by at most half the smallest float, however
-    small its result is. What is multiplied later is at most 1, so that such errors only add up:
-    ``roundings`` is at least half as many as there are.
+    That is Lemma 17. Below the smallest normal float a rounding is off by at most half the smallest
+    float, however small its result is. What is multiplied later is at most 1, so that such errors
+    only add up: ``roundings`` is at least half as many as there are.
     """
     underflow = roundings * _SMALLEST
     return Enclosure.proved(
@@ -167,7 +167,7 @@ def counted(question: FiniteSum) -> Enclosure:
     """Add up the probabilities of the sums that fit, by meeting in the middle.
 
     Integers beyond 62 bits are cut to their leading bits: n cut values are short by less than n
-    together, so sums within n of the capacity are possible, and not sure.
+    together, so sums within n of the capacity are possible, and not sure (Lemma 16).
     """
     n = len(question.parts)
     shift = max(question.total.bit_length() - _BITS, 0)
@@ -178,7 +178,7 @@ def counted(question: FiniteSum) -> Enclosure:
     for limit in (capacity - n if shift else capacity, capacity):
         at = np.searchsorted(right, limit - left, side="right")
         bounds.append(float((left_mass * below[at]).sum()))
-    # Products of n rounded chances, and sums of positive numbers.
+    # Products of n rounded chances, and sums of positive numbers (Lemma 17).
     slack = (4 * n + len(left) + len(right) + 8) * UNIT
     return _within(bounds[0], bounds[1], slack, (n + 1) * (len(left) + len(right)))
 

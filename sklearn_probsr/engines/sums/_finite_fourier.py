@@ -106,7 +106,7 @@ def _phi(atoms: _Atoms, k: int) -> tuple[float, float]:
 
 @inner
 def _bounds(atoms: _Atoms, arc: _Arc, phi: NDArray[np.float64], degree: int) -> tuple[float, float]:
-    """Return middle and radius at one degree; ``phi`` holds the nodes up to it."""
+    """Return middle and radius at one degree (Corollary 19); ``phi`` holds the nodes up to it."""
     middle = arc.length
     radius = 1.0 / (degree + 1.0)
     slope = 2.0

@@ -32,7 +32,7 @@ class Laws(NamedTuple):
 
 @inner
 def _costs_more(laws: Laws, i: int, j: int) -> bool:
-    """Tell whether ``Pr[D_j <= t] >= Pr[D_i <= t]`` at every t; i's atoms suffice."""
+    """Tell whether ``Pr[D_j <= t] >= Pr[D_i <= t]`` at every t; i's atoms suffice (Lemma 29)."""
     at = laws.starts[j] - 1
     last = laws.starts[j + 1] - 1
     if laws.values[last] + laws.slack > laws.values[laws.starts[i + 1] - 1]:

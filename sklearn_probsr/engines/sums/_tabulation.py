@@ -115,7 +115,7 @@ def _times(
     b_re: NDArray[np.float64],
     b_im: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Multiply two complex matrices, always in the same order.
+    """Multiply two complex matrices, always in the same order (Proposition 25).
 
     The digits of a product by BLAS depend on how many threads it has, which jobs do not have alike.
     """
