@@ -1,4 +1,7 @@
-"""The cascade: engines, cheapest first, until a question is decided or narrow enough."""
+"""The cascade: engines, cheapest first, until a question is decided or narrow enough.
+
+What several engines prove (Table 1) is intersected.
+"""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from sklearn_probsr.model._exact import float_below
 
 __all__ = ["clopper_pearson"]
 
-# By so much, relatively, a tail must stay below its level: far more than the error of SciPy's
-# incomplete beta function, and a width that nobody sees.
+# By so much, relatively, a tail must stay below its level (Lemma 35): far more than the error of
+# SciPy's incomplete beta function, and a width that nobody sees.
 _SAFE = 1e-9
 
 
@@ -21,7 +21,8 @@ _SAFE = 1e-9
 def clopper_pearson(kept: int, n: int, risk: Fraction) -> tuple[float, float]:
     """Bound a probability from ``kept`` successes in ``n`` trials; each side errs with risk / 2.
 
-    The lower bound p has ``Pr[Bin(n, p) >= kept] <= risk / 2``, the upper one likewise.
+    The lower bound p has ``Pr[Bin(n, p) >= kept] <= risk / 2``, the upper one likewise. What that
+    means for rows that were split off is Theorem 14.
     """
     tail = float_below(risk / 2)
     lower = _below(kept, n, tail)

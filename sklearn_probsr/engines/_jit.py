@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numba
 
-__all__ = ["inner", "kernel"]
+__all__ = ["inlined", "inner", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,6 +40,14 @@ def kernel(function: F) -> F:
 def inner(function: F) -> F:
     """Compile a function that only compiled functions call: no door to Python is built."""
     compiled: F = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    return compiled
+
+
+def inlined(function: F) -> F:
+    """Compile a function into those that call it: a step of their loops costs no call."""
+    compiled: F = numba.njit(
+        inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
+    )(function)
     return compiled
 
 

@@ -4,7 +4,8 @@ Draw a completion ``z`` and let ``T(z)`` be the smallest k for which fixing the 
 already gives the class. Fixing more never undoes it, so ``v_k = Pr[T <= k]`` is a distribution
 function, and one batch of T's estimates all of it. The answer ``k* = min{k : v̂_k >= delta}``
 is wrong by more than epsilon only if the estimate errs at one of two sizes that do not depend on
-the batch: the last with ``v < delta - epsilon`` or the first with ``v >= delta + epsilon``.
+the batch: the last with ``v < delta - epsilon`` or the first with ``v >= delta + epsilon``
+(Theorem 9; Table 1 line 6).
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def sample_size(delta: Fraction, epsilon: Fraction, gamma: float) -> int:
     The smallest M from which on ``Pr[Bin(M, delta - eps) >= delta M] +
     Pr[Bin(M, delta + eps) < delta M] <= gamma`` holds for good (a smaller M may meet it by a
     lucky rounding of ``delta M``). Chernoff's bound is a number that surely suffices; the exact
-    tails are then scanned downward from it, except beyond four million, where it is taken.
+    tails are then scanned downward from it, except beyond four million, where it is taken
+    (Corollary 26).
 
     Examples
     --------
@@ -58,7 +60,7 @@ def sample_size(delta: Fraction, epsilon: Fraction, gamma: float) -> int:
 
 
 def _chernoff_size(delta: float, epsilon: float, gamma: float) -> int:
-    """Return a number of samples from which on each of the two tails is at most gamma / 2."""
+    """Return from how many samples on each tail is at most gamma / 2, by Corollary 26."""
     rates = [_divergence(delta, p) for p in (delta - epsilon, delta + epsilon) if 0 < p < 1]
     nats = math.log(2) - math.log(gamma) if gamma > 0 else math.inf
     needed = max((nats / rate if rate > 0 else math.inf for rate in rates), default=1.0)
@@ -85,7 +87,7 @@ def _failure(sizes: NDArray[np.int64], delta: Fraction, epsilon: Fraction) -> ND
 
 
 def hoeffding_radius(samples: int, gamma: float) -> float:
-    """Return how far off one fixed size's estimate may be, except with probability gamma."""
+    """Return how far off one size's estimate may be, but with probability gamma (Corollary 27)."""
     return math.sqrt(math.log(2 / gamma) / (2 * samples))
 
 
@@ -113,7 +115,8 @@ def coupled_sizes(
     values = members + others
     total = sum(values)
     shift = max(total.bit_length() - 53, 0)
-    # Cut to 53 bits, sums of floats are exact; a sum of n cut values is short by less than n.
+    # Cut to 53 bits, sums of floats are exact; a sum of n cut values is short by less than n
+    # (Lemma 16).
     cut = np.array([v >> shift for v in values], dtype=np.float64)
     limit = float(min(capacity, total) >> shift)
     doubt = len(values) if shift else 0

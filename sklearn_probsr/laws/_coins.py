@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines._samples import coupled_sizes
 from sklearn_probsr.engines.coins._answers import Answers, Candidates
-from sklearn_probsr.engines.coins._batch import Level, search_rows
+from sklearn_probsr.engines.coins._batch import TableRows, search_rows
 from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.engines.coins._enclose import enclose, enclose_prefixes
 from sklearn_probsr.engines.coins._enumeration import MOST_COMPILED
@@ -184,18 +185,18 @@ def _search_together(
         totals = rows @ np.array(form.weights, dtype=np.int64)
         margins = np.where(positive, totals - form.threshold, form.threshold - 1 - totals)
         ranks = Candidates(ranking.features, ranking.integers, ranking.upward, fixable)
-        lattice_rows(rows, positive, margins, ranks, low, high, most, answers)
+        lattice_rows(rows, positive, margins, ranks, Level(low, high), most, answers)
         return
     ranks = Candidates(ranking.features, ranking.magnitudes, ranking.upward, fixable)
-    offsets = ranking.offsets(rows, positive)
     # The bounds go one ulp outward at the end, so the level has to be passed by one more.
-    level = Level(low, high, math.inf)
+    level, quantile = Level(low, high), math.inf
     if task.delta < 1:
         quantile = float(np.clip(ndtri(low), -8.0, 8.0))
-        level = Level(low, min(math.nextafter(high, 2.0), 1.0), quantile)
-    settings = (ranks, ranking.blur, level, most)
-    shared = not task.include
-    search_rows(rows, positive, offsets, *settings, ranking.tables(0), False, shared, answers)
+        level = Level(low, min(math.nextafter(high, 2.0), 1.0))
+    cut = ranking.cuts(rows, positive)
+    batch = TableRows(rows, positive, cut, ranking.blur, shared=not task.include)
+    settings = (ranks, level, quantile, most)
+    search_rows(batch, *settings, ranking.tables(0), False, answers)
     # The tables have the last word on rows that are too long to count, unless a slack or a level
     # next to 1 (where certainty must be told from near-certainty) asks for more care.
     careful = task.slack is not None or task.delta > _NEXT_TO_ONE
@@ -208,10 +209,8 @@ def _search_together(
         if not len(left):
             break
         again, tables = answers.take(left), ranking.tables(effort)
-        final = effort == last
-        search_rows(
-            rows[left], positive[left], offsets[left], *settings, tables, final, shared, again
-        )  # fmt: skip
+        some = batch._replace(rows=rows[left], positive=positive[left], cut=cut[left])
+        search_rows(some, *settings, tables, effort == last, again)
         answers.put(left, again)
     np.nextafter(answers.lower, -1.0, out=answers.lower, where=answers.lower < 1)
     np.maximum(answers.lower, 0.0, out=answers.lower)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sklearn_probsr.engines.sums._finite import FiniteSum, Part, enclose_finite
+from sklearn_probsr.engines.sums._finite import enclose_finite
+from sklearn_probsr.engines.sums._parts import FiniteSum, Part
 from sklearn_probsr.engines.sums._spectrum import set_bounds
 from sklearn_probsr.laws._contributions import Contributions, is_open
 from sklearn_probsr.laws._spectra import FAR, Shared, Worth, clamped, promises
@@ -157,14 +158,14 @@ class Costs(View):
         free = np.array([j for u, j in shared.positions.items() if u not in fixed], dtype=np.int64)
         views = [self._view(u, shared) for u in sorted(fixed)]
         gains = np.array([view.gain for view in views])
-        start = shared.start(all(view.whole for view in views))
-        if abs(start) > FAR or np.any(np.abs(gains) > FAR):
+        cut = shared.cut(all(view.whole for view in views))
+        if abs(cut) > FAR or np.any(np.abs(gains) > FAR):
             return None
-        blur = float(shared.blur(start, gains))
+        blur = float(shared.blur(cut, gains))
         best = Enclosure(0.0, 1.0)
         for degree in (0, *shared.degrees) if tol >= ROUGH else shared.degrees:
             spectrum = shared.spectrum(degree)
-            lower, upper = set_bounds(spectrum, free, start - math.fsum(gains), blur)
+            lower, upper = set_bounds(spectrum, free, cut - math.fsum(gains), blur)
             if self.positive:
                 lower, upper = 1 - upper, 1 - lower
             best = best.intersect(Enclosure.proved(lower, upper))

@@ -3,8 +3,8 @@
 Over background rows a row keeps the class if it stays ahead of every rival in it: a count, exact as
 with two classes. Over independent units the events "ahead of rival j" have proved probabilities
 ``p_j``, and the class is kept with a probability between ``1 - sum_j (1 - p_j)`` (the union bound)
-and ``min_j p_j``. It is kept for certain iff it is before every rival, at worst: no probability is
-asked for that.
+and ``min_j p_j`` (Proposition 34). It is kept for certain iff it is before every rival, at worst:
+no probability is asked for that.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["IndependentDuels", "ReplacementDuels"]
 
-# Guarantees whose proved bounds are further apart are sampled as well, so often, at this risk.
+# Guarantees whose proved bounds are further apart are sampled as well, so often, at this risk
+# (Corollary 27).
 _FAR_APART = 0.02
 _SAMPLES = 100_000
 _RISK = 1e-6

@@ -4,7 +4,7 @@ The exchange lemma orders two units only if one stochastically costs more (Lemma
 single ranking is optimal. So several rankings propose a set (by mean cost, by largest cost, and by
 ``mean + lambda variance``, the normal law's compromise between them), the smallest is pruned until
 nothing can be left out, and refuting every smaller set that respects the exchange lemmas proves a
-minimum (Proposition 12).
+minimum (Proposition 12; of all smaller sizes where units can gain, Corollary 37).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.sums._exchange import count_up_sets, list_up_sets, within
+from sklearn_probsr.engines.sums._stochastic_order import within
+from sklearn_probsr.engines.sums._up_sets import count_up_sets, list_up_sets
 from sklearn_probsr.laws._certainty import CertainProver
 from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._costs import Costs

@@ -1,4 +1,7 @@
-"""Matches: the rows that share facts with an instance, counted, and a bound from those held out."""
+"""Matches: the rows that share facts with an instance, counted, and a bound from those held out.
+
+What the bound is worth, and why rows are split, is Theorem 14.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ __all__ = ["EFFORTS", "Ranking"]
 # Models on so short a lattice are searched by dynamic programming.
 _LATTICE_WORK = 2**21
 _COARSE_WORK = 2**27
-# Beyond this rounding error the tables would decide nothing.
+# Beyond this blur (Proposition 23) the tables would decide nothing.
 _MOST_BLUR = 1e-6
 # (nodes a row may cost, largest degree) of the tables, tried in turn.
 EFFORTS = ((256, 2**16), (4096, 2**19), (4096, 2**21))
@@ -56,6 +56,7 @@ class Ranking:
         unit = Fraction(2) ** exponent
         lead = _clamped((sum(exact, start=Fraction(0)) / 2 - Fraction(model.threshold)) * unit)
         outer = _clamped(sum((abs(exact[i]) for i in forced), start=Fraction(0)) * unit)
+        # The rounding of at most d additions (Proposition 23).
         steps = len(model.weights) + 8
         blur = steps * (2.0**-51 * (1 + abs(lead) + outer) + 2.0**-1070)
         return cls(
@@ -69,8 +70,8 @@ class Ranking:
             blur,
         )
 
-    def offsets(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return how far inside its class the centre of each row's completions is."""
+    def cuts(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return how far inside its class the centre of each row's completions is: its cut."""
         centre = np.full(len(rows), self.lead)
         for i in self.forced:
             half = math.ldexp(float(self.model.weights[i]), self.exponent - 1)

@@ -1,7 +1,7 @@
 """Proofs of a minimum over independent units: no set of a size reaches the level.
 
-Which sets have to be refuted is the business of the exchange lemmas (``engines/_exchange``); here
-a row's units are put in the form that they read.
+Which sets have to be refuted is the business of the exchange lemmas (Lemmas 10 and 11, Proposition
+12); here a row's units are put in the form that their kernels in ``engines/sums`` read.
 """
 
 from __future__ import annotations
@@ -15,23 +15,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.sums._exchange import (
-    Laws,
-    Scene,
-    compare,
-    count_up_sets,
-    refute,
-    undominated,
-    within,
-)
+from sklearn_probsr.engines._level import Level
+from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines.sums._context import compare
+from sklearn_probsr.engines.sums._scene import Scene
+from sklearn_probsr.engines.sums._stochastic_order import Laws, undominated, within
+from sklearn_probsr.engines.sums._up_sets import Budget, count_up_sets, refute
 from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._spectra import Outlook, Shared
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._exact import float_above, float_below
 
 __all__ = ["Refutation", "Refuter", "ranked"]
-
-_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,8 @@ class Refuter:
         self.task = task
         # What an upper bound must stay below, and a lower bound reach, to be sure.
         delta = task.delta
-        self.levels = float_below(delta), min(math.nextafter(float_above(delta), 2.0), 1.0)
+        high = min(math.nextafter(float_above(delta), 2.0), 1.0)
+        self.level = Level(float_below(delta), high)
         self.outlook: Outlook = shared.outlook(rows, positive)
 
     @cached_property
@@ -138,7 +134,10 @@ class Refuter:
         return None if undecided else False, set()
 
     def refute(self, r: int, size: int) -> Refutation:
-        """Refute the sets of a row with so many units beside the forced ones, or fewer."""
+        """Refute the sets of a row with so many units beside the forced ones, or fewer.
+
+        The fewer ones are gone through where units can gain (Corollary 37).
+        """
         effort, limits = self.task.effort, self.task.effort.limits
         laws, law = self._laws(r)
         members, chosen = self._candidates(r, size, laws, law)
@@ -151,10 +150,8 @@ class Refuter:
         few = min(limits.sets_each * len(chosen), limits.sets_at_once)
         if count_up_sets(above, size, mixed, few) > few:
             at, above = compare(spectrum, scene, at, above, size, self._rest, effort.work)
-        verdict, sets = refute(
-            spectrum, scene, at, above, size, mixed, *self.levels,
-            effort.sets, effort.work, limits.room,
-        )  # fmt: skip
+        budget = Budget(effort.sets, effort.work, limits.room)
+        verdict, sets = refute(spectrum, scene, at, above, size, mixed, self.level, budget)
         found = [set(self._units[at[mask]].tolist()) for mask in sets]
         return Refutation(None if verdict < 0 else verdict == 1, found)
 
@@ -190,7 +187,7 @@ class Refuter:
             np.ascontiguousarray(self.outlook.gain[r, self._units]),
             self._variance,
             self._forced,
-            float(self.outlook.start[r]),
+            float(self.outlook.cut[r]),
             2 * float(self.outlook.blur[r]),
             self.positive,
         )
@@ -225,7 +222,8 @@ class Refuter:
         starts, turns, below = self.shared.atoms[self.positive]
         known = self.outlook.gain[r] + self.shared.centre
         apart = np.repeat(known, np.diff(starts)) - turns
-        slack = 32 * _UNIT * (float(np.abs(known).max()) + float(turns.max(initial=0.0)) + 1)
+        # More than the rounding of a difference of two sums (Lemma 29).
+        slack = 32 * UNIT * (float(np.abs(known).max()) + float(turns.max(initial=0.0)) + 1)
         return Laws(starts, apart if self.positive else -apart, below, slack)
 
     def _atoms(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._fourier import SPREADS
-from sklearn_probsr.engines.sums._exchange import Laws
-from sklearn_probsr.engines.sums._spectrum import Law, Spectrum, build_spectrum, narrowed
+from sklearn_probsr.engines.coins._vaaler import SPREADS, UNIT
+from sklearn_probsr.engines.sums._spectrum import Spectrum, narrowed
+from sklearn_probsr.engines.sums._stochastic_order import Laws
+from sklearn_probsr.engines.sums._tabulation import Law, build_spectrum
 from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._sources import distinct
 
@@ -46,8 +47,8 @@ _PROOF_FACTOR = 4
 _LEAST_REST = 96
 # With more values than this a unit, a characteristic function takes long, and decays at once.
 _FEW_VALUES = 8
-_UNIT = 2.0**-53
-# Contributions this many turns out are beyond what spectra tell; sets with them are counted.
+# Contributions this many turns out are beyond what spectra tell; sets with them are counted
+# (Proposition 24).
 FAR = 10**6
 # Contributions whose comparison is remembered.
 _MOST_VIEWS = 2**17
@@ -152,7 +153,7 @@ class Shared:
         spread = math.isqrt(sum(width * width for width in widths)) + 1
         if spread.bit_length() > 900:
             return None
-        # SPREADS sigma around the mean, or the whole range on both sides of it.
+        # SPREADS sigma around the mean, or the whole range on both sides of it (Lemma 20).
         period = min(spread * math.ceil(SPREADS * 2**19 * (1 + 1e-6)) // 2**20, 2 * sum(widths)) + 8
         raw = [
             (
@@ -186,16 +187,16 @@ class Shared:
             [laws[u] for u in broad], [laws[u] for u in rest], sorted(set(degrees)),
         )  # fmt: skip
 
-    def start(self, whole: bool) -> float:
+    def cut(self, whole: bool) -> float:
         """Return where the cut is when nothing is fixed, in turns from the centre of the sum.
 
         Between whole numbers there is no mass, so with ``whole`` contributions the cut is half a
         number below the first that belongs to ``classes[1]``.
         """
-        return self._starts[whole]
+        return self._cuts[whole]
 
     @cached_property
-    def _starts(self) -> tuple[float, float]:
+    def _cuts(self) -> tuple[float, float]:
         contributions = self.contributions
         least, centre = sum(v[0] for v in contributions.values), math.fsum(self.centre)
         cuts = (contributions.threshold, contributions.cut(0) - Fraction(1, 2))
@@ -239,10 +240,10 @@ class Shared:
         gain, above, below = views[..., 0], views[..., 1] > 0, views[..., 2] > 0
         costly, gainful = (above, below) if positive else (below, above)
         whole = (views[..., 3] > 0).all(axis=1)
-        start = np.where(whole, self.start(True), self.start(False))
-        blur = self.blur(max(map(abs, self._starts)), gain)
-        near = (np.abs(start) <= FAR) & (np.abs(gain) <= FAR).all(axis=1)
-        return Outlook(gain, costly, gainful, start, blur, near)
+        cut = np.where(whole, self.cut(True), self.cut(False))
+        blur = self.blur(max(map(abs, self._cuts)), gain)
+        near = (np.abs(cut) <= FAR) & (np.abs(gain) <= FAR).all(axis=1)
+        return Outlook(gain, costly, gainful, cut, blur, near)
 
     @cached_property
     def _binary_views(self) -> NDArray[np.float64]:
@@ -261,10 +262,10 @@ class Shared:
         parts = (part for spectrum in self._built.values() for part in spectrum)
         return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
-    def blur(self, start: float, gains: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bound the rounding of a row's cut, whatever is fixed."""
-        size = abs(start) + row_sums(np.abs(gains)) + 2 * float(self.centre.sum())
-        blur: NDArray[np.float64] = (gains.shape[-1] + 8) * 2 * _UNIT * size
+    def blur(self, cut: float, gains: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bound the rounding of a row's cut, whatever is fixed (Proposition 24)."""
+        size = abs(cut) + row_sums(np.abs(gains)) + 2 * float(self.centre.sum())
+        blur: NDArray[np.float64] = (gains.shape[-1] + 8) * 2 * UNIT * size
         return blur
 
 
@@ -321,12 +322,15 @@ def _heads(
 
 
 class Outlook(NamedTuple):
-    """Rows of one class before the spectra: (rows, units) each, and where their cuts start."""
+    """Rows of one class before the spectra: (rows, units) each, and the cuts of the rows.
+
+    Those are where the cuts are when nothing is fixed, in turns, up to ``blur``.
+    """
 
     gain: NDArray[np.float64]
     costly: NDArray[np.bool_]
     gainful: NDArray[np.bool_]
-    start: NDArray[np.float64]
+    cut: NDArray[np.float64]
     blur: NDArray[np.float64]
     near: NDArray[np.bool_]  # (rows,): nothing is too far out
 

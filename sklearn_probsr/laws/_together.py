@@ -1,7 +1,7 @@
 """Rows of independent units, answered together on shared spectra.
 
-Kernels go through many rows at once; a row's answer never depends on the other rows. What they
-leave open is looked at row by row.
+Kernels go through many rows at once; a row's answer never depends on the other rows (Proposition
+25). What they leave open is looked at row by row.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.sums._batch import MOST_MIXED, Sets, Walkers, along, measure, stroll
+from sklearn_probsr.engines._level import Level
+from sklearn_probsr.engines.sums._along import along, measure
+from sklearn_probsr.engines.sums._batch import MOST_MIXED, Sets, stroll
 from sklearn_probsr.engines.sums._spectrum import Spectrum
+from sklearn_probsr.engines.sums._walkers import Walkers
 from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._costs import WIDE
 from sklearn_probsr.laws._law import Lengths
@@ -74,7 +77,7 @@ def _search_together(
     shared, positive, rows, task = refuter.shared, refuter.positive, refuter.rows, refuter.task
     units = np.array(list(shared.positions), dtype=np.intp)
     h, n = len(units), len(rows)
-    gain, costly, gainful, start, blur, near = refuter.outlook
+    gain, costly, gainful, cut, blur, near = refuter.outlook
     if any(u not in shared.positions for u in task.include):
         return {}  # they would have to be taken out of the rest
     missing = np.ones(shared.centre.shape, dtype=np.bool_)
@@ -82,15 +85,14 @@ def _search_together(
     signed = np.where(costly & ~np.isin(np.arange(len(missing)), task.exclude), gain, 0.0)
     signed = signed if positive else -signed
     forced = np.isin(units, task.include)
-    start = start - row_sums(gain[:, list(task.include)])
+    cut = cut - row_sums(gain[:, list(task.include)])
     barred = np.isin(units, [*task.include, *task.exclude])
     member = costly[:, units] & ~barred
     order = _orders(shared, units, gain[:, units], member, positive)
     walkers = Walkers(
-        np.full(n, positive), start, blur, np.ascontiguousarray(gain[:, units]), forced, order,
+        np.full(n, positive), cut, blur, np.ascontiguousarray(gain[:, units]), forced, order,
         member.sum(axis=1), np.ascontiguousarray(gainful[:, units]),
     )  # fmt: skip
-    low, high = refuter.levels
     left = np.flatnonzero(near)
     starts: dict[int, set[int]] = {}
     for degree in shared.degrees:
@@ -100,7 +102,7 @@ def _search_together(
             np.zeros((m, h), dtype=np.bool_), np.full(m, -1), np.zeros(m), np.ones(m),
             np.zeros(m, dtype=np.bool_),
         )  # fmt: skip
-        stroll(shared.spectrum(degree), taken, low, high, sets)
+        stroll(shared.spectrum(degree), taken, refuter.level, sets)
         done = np.zeros(m, dtype=np.bool_)
         last = degree == shared.degrees[-1]
         if not last:
@@ -213,11 +215,11 @@ def follow_spectra(
     """Fill in the rows that spectra of all units decide, and tell which are left."""
     left = np.ones(len(rows), dtype=np.bool_)
     place = np.argsort(list(shared.positions))  # where each unit is in the head
-    low, high = float_below(delta), min(math.nextafter(float_above(delta), 2.0), 1.0)
+    level = Level(float_below(delta), min(math.nextafter(float_above(delta), 2.0), 1.0))
     for spectrum, walkers, some in _walks(shared, law.linear, rows, left):
         order = np.ascontiguousarray(place[orders[some]][None]).astype(np.int64)
         found, bounds = np.full(len(some), -1), np.empty((len(some), 2))
-        along(spectrum, walkers._replace(order=order), low, high, at[some], found, bounds)
+        along(spectrum, walkers._replace(order=order), level, at[some], found, bounds)
         good = found >= 0
         if spectrum.degree < shared.degrees[-1]:
             good &= bounds[:, 1] - bounds[:, 0] <= _WIDE
@@ -266,7 +268,7 @@ def _walks(
             far[some[~near]] = True
             m = int(near.sum())
             walkers = Walkers(
-                np.full(m, side), look.start[near], look.blur[near],
+                np.full(m, side), look.cut[near], look.blur[near],
                 np.ascontiguousarray(look.gain[near][:, units]),
                 np.zeros(h, dtype=np.bool_), np.tile(units, (1, m, 1)),
                 np.full(m, h), np.zeros((m, 1), dtype=np.bool_),

@@ -19,7 +19,7 @@ from sklearn_probsr.laws._ranking import Ranking
 
 __all__ = ["WholeRows"]
 
-# All sums of cut weights, and twice the doubt about them, fit 64 bits.
+# All sums of cut weights, and twice the doubt about them, fit 64 bits (Lemma 16).
 _BITS = 61
 
 
@@ -60,7 +60,7 @@ class WholeRows:
             ~np.isin(ranking.features, exclude),
         )
         # Each cut weight is short by less than 1: a margin is off by less than d + 2, and what it
-        # is compared with, a sum of magnitudes and perhaps one more, by less than 2 d.
+        # is compared with, a sum of magnitudes and perhaps one more, by less than 2 d (Lemma 16).
         doubt = 3 * (rows.shape[1] + 2) if shift else 0
         return cls(np.ascontiguousarray(rows), positive, margins, ranks, doubt)
 

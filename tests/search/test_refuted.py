@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import Background, LinearModel, Unit, law_of
-from sklearn_probsr.engines.sums._exchange import count_up_sets
+from sklearn_probsr.engines.sums._up_sets import count_up_sets
 from sklearn_probsr.laws import _refuter, _rows_prover
 from sklearn_probsr.laws._task import Effort, Found, Limits, Task
 from sklearn_probsr.search._local import search

@@ -1,4 +1,8 @@
-"""What a compiled loop over rows reads and writes."""
+"""What a compiled loop over rows reads and writes.
+
+Members are the features with a positive score; the first k of them by decreasing score are the best
+k (Corollary 6).
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Answers", "Candidates", "helps", "next_member"]
+__all__ = ["Answers", "Candidates", "helps", "next_member", "write"]
 
 
 class Candidates(NamedTuple):
@@ -69,3 +73,20 @@ def next_member(row: NDArray[np.bool_], positive: bool, ranks: Candidates, start
     while j < len(ranks.features) and not (ranks.fixable[j] and helps(row, positive, ranks, j)):
         j += 1
     return j
+
+
+@inner
+def write(
+    answers: Answers,
+    r: int,
+    ranks: Candidates,
+    chosen: NDArray[np.int64],
+    lower: float,
+    upper: float,
+) -> None:
+    """Write a row's answer: the ranks that are fixed, and the bounds of their guarantee."""
+    answers.size[r] = len(chosen)
+    answers.lower[r] = lower
+    answers.upper[r] = upper
+    for i in range(len(chosen)):
+        answers.mask[r, ranks.features[chosen[i]]] = True

@@ -1,4 +1,7 @@
-"""Closed forms: certainty by the sum of maxima, row by row too, and one-sided Hoeffding tails."""
+"""Closed forms: certainty by the sum of maxima, row by row too, and one-sided Hoeffding tails.
+
+Certainty is Proposition 8, the tail Lemma 15; together they are Table 1 line 1.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps, next_member
+from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps, next_member, write
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.model._enclosure import Enclosure
 
@@ -21,11 +24,7 @@ def closed_form(question: SubsetSum) -> Enclosure:
 
     Certainty and the smallest and largest possible values are exact: the empty subset always
     fits a capacity >= 0, the whole set fits iff the sum of all values does. In between,
-    Hoeffding's inequality bounds the tail that the capacity cuts off.
-
-    References
-    ----------
-    Hoeffding (1963), Theorem 2: ``Pr[W - E W >= a] <= exp(-2 a^2 / sum v_i^2)``.
+    Hoeffding's inequality bounds the tail that the capacity cuts off (Lemma 15).
     """
     if question.capacity < 0:
         return Enclosure.of(Fraction(0))
@@ -57,9 +56,9 @@ def certain_rows(
 ) -> None:
     """Find for each row the smallest k whose first k members keep the class for certain.
 
-    That is so once what is free cannot cost more than the margin; the comparison is in ``doubt``
-    that close to equality. ``needed`` is k, one more than there are members if all are too few, or
-    -1 if doubtful. Rows that need at most ``most`` are answered.
+    That is so once what is free cannot cost more than the margin (Proposition 8); the comparison is
+    in ``doubt`` that close to equality (Lemma 16). ``needed`` is k, one more than there are members
+    if all are too few, or -1 if doubtful. Rows that need at most ``most`` are answered.
     """
     n = len(ranks.features)
     members = np.empty(n, dtype=np.int64)
@@ -84,8 +83,4 @@ def certain_rows(
         else:
             needed[r] = k
             if k <= most:
-                answers.size[r] = k
-                answers.lower[r] = 1.0
-                answers.upper[r] = 1.0
-                for i in range(k):
-                    answers.mask[r, ranks.features[members[i]]] = True
+                write(answers, r, ranks, members[:k], 1.0, 1.0)

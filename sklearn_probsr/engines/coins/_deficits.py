@@ -2,9 +2,9 @@
 
 Leaving feature ``i`` unknown costs its score ``s_i`` when it comes out different from ``x_i``
 (a negative score is a gain), and nothing when it comes out the same. A set of features keeps
-the class iff what the others cost together is at most the margin. Under the uniform
+the class iff what the others cost together is at most the margin (Proposition 1). Under the uniform
 distribution a gain of ``|s|`` with probability 1/2 is a gain for certain and a cost of ``|s|``
-with probability 1/2, so that only magnitudes and a capacity are left:
+with probability 1/2, so that only magnitudes and a capacity are left (Proposition 2):
 
     Pr[class kept] = Pr[ sum of a random subset of the free |s_i| <= capacity ],
     capacity = margin + sum of |s_i| over the free negative scores.

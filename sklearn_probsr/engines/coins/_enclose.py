@@ -1,4 +1,7 @@
-"""Enclose what a question about coins asks: engines in order of cost, until it is decided."""
+"""Enclose what a question about coins asks: engines in order of cost, until it is decided.
+
+The engines are those of Table 1, lines 1 to 4.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 
 from sklearn_probsr.engines._cascade import Engine, cascade
+from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.engines.coins._closed_form import closed_form
 from sklearn_probsr.engines.coins._deficits import Instance, SubsetSum
 from sklearn_probsr.engines.coins._enumeration import (
@@ -47,13 +51,12 @@ def enclose(question: SubsetSum, delta: Fraction | None, tol: float) -> Enclosur
     tol : float
         Where the level stays inside or there is none: the width that is narrow enough.
     """
-    # Nothing is below 0 or above 1: with these for a level, only the width ends the search.
-    low, high = (0.0, 2.0) if delta is None else (float_below(delta), float_above(delta))
+    level = ANY if delta is None else Level(float_below(delta), float_above(delta))
     width = tol if delta is None else 0.0
-    return cascade(closed_form(question), _engines(question, low, high, width), delta, tol)
+    return cascade(closed_form(question), _engines(question, level, width), delta, tol)
 
 
-def _engines(question: SubsetSum, low: float, high: float, width: float) -> list[Engine]:
+def _engines(question: SubsetSum, level: Level, width: float) -> list[Engine]:
     exact = [
         (enumeration_cost(question), enumeration),
         (lattice_cost(question), lattice),
@@ -62,7 +65,7 @@ def _engines(question: SubsetSum, low: float, high: float, width: float) -> list
     ]
     listed: list[Engine] = [(cost, partial(engine, question)) for cost, engine in exact]
     listed += [
-        (fourier_cost(question, degree), partial(fourier, question, low, high, width, degree))
+        (fourier_cost(question, degree), partial(fourier, question, level, width, degree))
         for degree in _DEGREES
     ]
     return listed
@@ -83,6 +86,7 @@ def enclose_prefixes(instance: Instance, tol: float) -> list[Enclosure]:
         return []
     if lattice_cost(question) < 0.1:
         return lattice_prefixes(question, steps - 1)
+    # An interval is about 1.4 / K long (Corollary 19).
     degree = 2 ** math.ceil(math.log2(4 / min(max(tol, 2.0**-16), 1.0)))
     rough = fourier_prefixes(question, steps - 1, degree)
     found = []
@@ -92,7 +96,7 @@ def enclose_prefixes(instance: Instance, tol: float) -> list[Enclosure]:
         if enumeration_cost(part) < _CHEAP_SECONDS:
             found.append(enclose(part, None, tol))
         elif known.width > tol and budget > 0:
-            found.append(known.intersect(fourier(part, 0.0, 2.0, tol, _DEGREE)))
+            found.append(known.intersect(fourier(part, ANY, tol, _DEGREE)))
             budget -= fourier_cost(part, _DEGREE)
         else:
             found.append(known)

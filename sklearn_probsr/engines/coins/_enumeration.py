@@ -2,7 +2,7 @@
 
 The subset sums of each half are made in sorted order by merging (adding one value merges the
 list with its shifted copy), then one pass over the two lists counts the pairs that fit: time
-and memory ``2^(n/2)``, and the count is exact.
+and memory ``2^(n/2)``, and the count is exact (Table 1 line 2).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps
+from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps, write
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_above, float_below
@@ -27,6 +27,7 @@ __all__ = [
     "enumeration_exact_cost",
 ]
 
+# Sums of cut values have so many bits (Lemma 16).
 _BITS = 62
 MOST_COMPILED = 44
 MOST_BIG = 32
@@ -43,7 +44,8 @@ def enumeration(question: SubsetSum) -> Enclosure:
 
     Longer integers are cut to their leading bits, ``v' = floor(v / 2^s)``. A subset with sum
     ``S'`` of cut values has its true sum in ``[S', S' + n) 2^s``; so those with
-    ``S' + n <= floor(capacity / 2^s)`` fit, and only those with ``S' <= floor(...)`` can.
+    ``S' + n <= floor(capacity / 2^s)`` fit, and only those with ``S' <= floor(...)`` can. That is
+    Lemma 16.
     """
     values, n = question.values, len(question.values)
     shift = max(question.total.bit_length() - _BITS, 0)
@@ -141,7 +143,8 @@ def count_rows(
     """Find for each row the smallest k with ``v_k >= high > v_{k-1}``, both counted.
 
     The features are so few that a share of their subsets is a float exactly. A row in which some
-    subset comes so close to the margin that it is in ``doubt`` is left out.
+    subset comes so close to the margin that it is in ``doubt`` (Lemma 16) is left out. That the
+    first k members are the best k is Corollary 6.
     """
     n = len(ranks.features)
     members = np.empty(n, dtype=np.int64)
@@ -171,11 +174,7 @@ def count_rows(
             else:
                 below = middle
         if share >= 0.0 and (reached or k == most):
-            answers.size[r] = k
-            answers.lower[r] = share
-            answers.upper[r] = share
-            for i in range(k):
-                answers.mask[r, ranks.features[members[i]]] = True
+            write(answers, r, ranks, members[:k], share, share)
 
 
 @kernel

@@ -15,11 +15,12 @@ Taking expectations turns each exponential into the characteristic function, whi
     middle = 1/2 + beta + sum_k J(k/(K+1)) c_k sin(2 pi k beta) / (pi k)
     radius = (1 + sum_k (1 - k/(K+1)) c_k (cos(2 pi k beta) + (-1)^k)) / (K + 1)
 
-and the probability lies within ``middle ± radius``: no quadrature error, no smoothness.
+and the probability lies within ``middle ± radius``: no quadrature error, no smoothness (Theorem 18
+and Corollary 19; Table 1 line 4). What is rounded is part of the radius (Proposition 22).
 
 References
 ----------
-Vaaler (1985), Some extremal functions in Fourier analysis, Theorem 18.
+Vaaler (1985), Some extremal functions in Fourier analysis.
 Montgomery (1994), Ten lectures, chapter 1.
 """
 
@@ -32,88 +33,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.engines.coins._deficits import SubsetSum
+from sklearn_probsr.engines.coins._vaaler import (
+    NEGLIGIBLE,
+    SPREADS,
+    TAIL,
+    TRIG_ERROR,
+    UNIT,
+    coefficient_sum,
+    coefficients,
+    sin_cos_turns,
+)
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = [
-    "SPREADS",
-    "TAIL",
-    "TRIG_ERROR",
-    "coefficient_table",
-    "coefficients",
-    "fourier",
-    "fourier_cost",
-    "fourier_prefixes",
-    "sin_cos_turns",
-]
+__all__ = ["fourier", "fourier_cost", "fourier_prefixes"]
 
-# The mass that a period of SPREADS standard deviations may leave outside, by Hoeffding:
-# Pr[|W| > P/2] <= 2 exp(-(P/2)^2 / (2 sigma^2)), sigma^2 = sum (v/2)^2.
-TAIL = 1e-10
-SPREADS = 2 * math.sqrt(2 * math.log(2 / TAIL))
-
-# Products below this are cut off; what they could add is part of the radius.
-_NEGLIGIBLE = 1e-13
-# Error of one sine or cosine of an argument in turns, and of one multiplication by it.
-TRIG_ERROR = 5e-15
-_UNIT = 2.0**-53
-# How many of the largest values may be taken case by case.
+# How many of the largest values may be taken case by case (Lemma 28).
 _MOST_SPLITS = 6
-
-
-@kernel
-def sin_cos_turns(turns: float) -> tuple[float, float]:
-    """Return the sine and cosine of ``2 pi turns``, to 2e-15, without a branch.
-
-    The argument is reduced to ``|f| <= 1/2`` exactly; Taylor polynomials of ``pi f`` (their
-    remainders are below 2e-17 for ``|pi f| <= pi / 2``) and the double angle do the rest.
-    """
-    f = turns - np.floor(turns + 0.5)
-    x = math.pi * f
-    z = x * x
-    s = 1.0 / 51090942171709440000.0
-    s = -1.0 / 121645100408832000.0 + z * s
-    s = 1.0 / 355687428096000.0 + z * s
-    s = -1.0 / 1307674368000.0 + z * s
-    s = 1.0 / 6227020800.0 + z * s
-    s = -1.0 / 39916800.0 + z * s
-    s = 1.0 / 362880.0 + z * s
-    s = -1.0 / 5040.0 + z * s
-    s = 1.0 / 120.0 + z * s
-    s = -1.0 / 6.0 + z * s
-    s = x + x * (z * s)
-    c = 1.0 / 2432902008176640000.0
-    c = -1.0 / 6402373705728000.0 + z * c
-    c = 1.0 / 20922789888000.0 + z * c
-    c = -1.0 / 87178291200.0 + z * c
-    c = 1.0 / 479001600.0 + z * c
-    c = -1.0 / 3628800.0 + z * c
-    c = 1.0 / 40320.0 + z * c
-    c = -1.0 / 720.0 + z * c
-    c = 1.0 / 24.0 + z * c
-    c = -0.5 + z * c
-    c = 1.0 + z * c
-    return 2.0 * s * c, 1.0 - 2.0 * s * s
-
-
-@kernel
-def coefficients(k: float, degree: int) -> tuple[float, float]:
-    """Return ``J(k/(K+1)) / (pi k)`` and ``(1 - k/(K+1)) / (K + 1)``."""
-    u = k / (degree + 1.0)
-    vaaler = math.pi * u * (1.0 - u) / math.tan(math.pi * u) + u
-    return vaaler / (math.pi * k), (1.0 - u) / (degree + 1.0)
-
-
-@kernel
-def coefficient_table(
-    nodes: NDArray[np.float64], degree: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the two coefficients of every node."""
-    vaaler = np.empty(len(nodes))
-    fejer = np.empty(len(nodes))
-    for i in range(len(nodes)):
-        vaaler[i], fejer[i] = coefficients(nodes[i], degree)
-    return vaaler, fejer
+# The width that a case is asked for (Lemma 28), at least: a level is no guide to one case alone.
+_CASE = 1e-6
 
 
 @kernel
@@ -125,7 +64,7 @@ def _products(
         product = 1.0
         for t in turns:
             product *= sin_cos_turns(k * t)[1]
-            if abs(product) < _NEGLIGIBLE:
+            if abs(product) < NEGLIGIBLE:
                 product = 0.0
                 break
         products[k - 1] = product
@@ -135,7 +74,7 @@ def _products(
 def _bounds(
     products: NDArray[np.float64], degree: int, beta: float, blur: float, count: int, reach: float
 ) -> tuple[float, float]:
-    """Return middle and radius at one degree; ``blur`` is the error of beta."""
+    """Return middle and radius at one degree (Corollary 19); ``blur`` is the error of beta."""
     middle = 0.5 + beta
     fejer = 1.0
     slope = 1.0
@@ -148,9 +87,10 @@ def _bounds(
             fejer += b * (degree + 1.0) * c * (cosine + (1.0 if k % 2 == 0 else -1.0))
             slope += 2.0 * math.pi * k * (a + b) * abs(c)
     radius = fejer / (degree + 1.0)
-    log = 0.4 * math.log(degree + 1.0) + 2.5  # sum of a + 2 b over all k
-    rounding = log * (count * TRIG_ERROR + _NEGLIGIBLE)
-    rounding += degree * _UNIT * (20.0 * (reach + abs(beta)) + 4.0 * log)
+    # Table 2, lines 3 to 6; line 2 is the slope times the blur, and the caller adds line 1.
+    total = coefficient_sum(degree)
+    rounding = total * (count * TRIG_ERROR + NEGLIGIBLE)
+    rounding += degree * UNIT * (20.0 * (reach + abs(beta)) + 4.0 * total)
     return middle, radius + slope * blur + rounding
 
 
@@ -159,12 +99,11 @@ def _enclose(
     turns: NDArray[np.float64],
     beta: float,
     blur: float,
-    low: float,
-    high: float,
+    level: Level,
     tol: float,
     degrees: NDArray[np.int64],
 ) -> tuple[float, float]:
-    """Raise the degree until the bounds leave ``[low, high]`` to one side, or are ``tol`` wide."""
+    """Raise the degree until the bounds leave the level to one side, or are ``tol`` wide."""
     products = np.empty(degrees[-1])
     reach = turns.sum()
     done = 0
@@ -176,13 +115,16 @@ def _enclose(
         middle, radius = _bounds(products, degree, beta, blur, len(turns), reach)
         best_lower = max(best_lower, middle - radius)
         best_upper = min(best_upper, middle + radius)
-        if best_lower >= high or best_upper < low or best_upper - best_lower <= tol:
+        if best_lower >= level.high or best_upper < level.low or best_upper - best_lower <= tol:
             break
     return best_lower, best_upper
 
 
 def _period(squares: int, total: int) -> int:
-    """Return a whole number of units: SPREADS sigma, or the whole support if that is shorter."""
+    """Return a whole number of units: SPREADS sigma, or the whole support if that is shorter.
+
+    That is Lemma 20; a unit more makes up for what is rounded down.
+    """
     return min((math.isqrt(squares) + 1) * math.ceil(SPREADS * 2**19) // 2**20, total) + 1
 
 
@@ -193,7 +135,7 @@ def _inside(twice: int, period: int) -> float:
 
 
 def _settled(twice: int, tail: float) -> Enclosure:
-    """Return what a threshold beyond half a period means: all or nothing, up to the tail."""
+    """Return what a cut beyond half a period means: all or nothing, up to the tail (Lemma 20)."""
     if twice > 0:
         return Enclosure.proved(1 - tail, 1.0)
     return Enclosure.proved(0.0, tail)
@@ -208,19 +150,18 @@ def fourier_cost(question: SubsetSum, degree: int) -> float:
 
 def fourier(
     question: SubsetSum,
-    low: float,
-    high: float,
+    level: Level,
     tol: float,
     largest_degree: int,
     splits: int = _MOST_SPLITS,
 ) -> Enclosure:
-    """Enclose the probability to ``tol``, or until it is above ``high`` or below ``low``.
+    """Enclose the probability to ``tol``, or until a level is to one side of it.
 
     Parameters
     ----------
     question : SubsetSum
-    low, high : float
-        A level between them is what the enclosure is asked to leave to one side.
+    level : Level
+        What the enclosure is asked to leave to one side.
     tol : float
         The width that is narrow enough even if the level stays inside.
     largest_degree : int
@@ -232,7 +173,7 @@ def fourier(
     heavy = _heavy(values, splits)
     if heavy:
         # Given the heavy ones, there or not, the rest has a period of its own.
-        width = tol if high > 1 else max(tol, 1e-6)  # a level is no guide to one case alone
+        width = tol if level.high > 1 else max(tol, _CASE)
         return _by_cases(question, heavy, width, largest_degree, splits - heavy)
     period = _period(sum(v * v for v in values), total)
     # Half a unit above the capacity there is no sum, so the question is the same there.
@@ -242,10 +183,11 @@ def fourier(
         return _settled(twice, tail)
     beta = _inside(twice, period)
     turns = np.array([v / (2 * period) for v in values])
-    blur = (float(turns.sum()) + abs(beta)) * 2 * _UNIT
+    blur = (float(turns.sum()) + abs(beta)) * 2 * UNIT  # Table 2 line 2
     degrees = largest_degree >> np.arange(12, -1, -3)
     degrees = degrees[degrees >= 64]
-    lower, upper = _enclose(turns, beta, blur, low - tail, high + tail, tol, degrees)
+    asked = Level(level.low - tail, level.high + tail)
+    lower, upper = _enclose(turns, beta, blur, asked, tol, degrees)
     return Enclosure.proved(lower - tail, upper + tail)
 
 
@@ -266,7 +208,7 @@ def _heavy(values: list[int], most: int) -> int:
 def _by_cases(
     question: SubsetSum, heavy: int, width: float, largest_degree: int, splits: int
 ) -> Enclosure:
-    """Average the enclosures of the rest over the subsets of the heavy values."""
+    """Average the enclosures of the rest over the subsets of the heavy values (Lemma 28)."""
     sums = Counter({0: 1})
     for v in question.values[:heavy]:
         sums += Counter({total + v: count for total, count in sums.items()})
@@ -278,12 +220,11 @@ def _by_cases(
         if rest.capacity >= rest.total:
             low, high = 1.0, 1.0
         else:
-            found = fourier(rest, 0.0, 2.0, width, largest_degree, splits)
+            found = fourier(rest, ANY, width, largest_degree, splits)
             low, high = found.lower, found.upper
         lower += low * count
         upper += high * count
-    # Of at most 64 additions. One to a sum in [2^e, 2^(e+1)) is off by at most 2^(e-53): less than
-    # 1500 * 2^-53 in all, and products with counts by 64 * 2^-53. A 64th of that is below 2^-48.
+    # Of at most 64 additions and products (Lemma 28).
     rounding = 2.0**-48
     cases = 2**heavy
     return Enclosure.proved(lower / cases - rounding, upper / cases + rounding)
@@ -335,7 +276,7 @@ def fourier_prefixes(question: SubsetSum, steps: int, degree: int) -> list[Enclo
         turns = np.array([v / (2 * period) for v in values[first:]])
         twice = [2 * question.capacity + 1 - totals[k] for k in range(first, last + 1)]
         betas = np.array([_inside(t, period) if abs(t) < period else 0.0 for t in twice])
-        blur = (float(turns.sum()) + 0.5) * 2 * _UNIT
+        blur = (float(turns.sum()) + 0.5) * 2 * UNIT
         middles, radii = _prefix_bounds(turns, betas, blur, last - first, degree)
         for t, middle, radius in zip(twice[::-1], middles[::-1], radii[::-1], strict=True):
             if abs(t) >= period:

@@ -3,7 +3,8 @@
 Adding a value ``v`` to a free set maps the distribution ``p`` of its sum to
 ``(p + shift(p, v)) / 2``. With ``n <= 53`` free values every entry is a multiple of ``2^-n``
 below 1, so floats hold it exactly; beyond, each of the n steps rounds every entry once, which
-is a relative error of at most ``n 2^-53 / (1 - n 2^-53)`` since nothing cancels.
+is a relative error of at most ``n 2^-53 / (1 - n 2^-53)`` since nothing cancels (Lemma 17; Table 1
+line 3).
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps
+from sklearn_probsr.engines._level import Level
+from sklearn_probsr.engines.coins._answers import Answers, Candidates, helps, write
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.model._enclosure import Enclosure
 
@@ -60,7 +62,7 @@ def _enclosure(inside: float, n: int, capacity: int) -> Enclosure:
 
 @kernel
 def _slack(n: int, capacity: int) -> float:
-    """Return the relative error of a mass: n roundings of each entry, then a plain sum."""
+    """Return the relative error of a mass, by Lemma 17: n roundings of each entry, a plain sum."""
     return (n + capacity + 4.0) * 2.0**-53 * (1.0 + 1e-6)
 
 
@@ -95,16 +97,15 @@ def lattice_rows(
     positive: NDArray[np.bool_],
     margins: NDArray[np.int64],
     ranks: Candidates,
-    low: float,
-    high: float,
+    level: Level,
     most: int,
     answers: Answers,
 ) -> None:
     """Find for each row the smallest k with ``v_k >= delta > v_{k-1}``, both proved.
 
     The free set grows from all that cannot be fixed to all, smallest score first, and the
-    search ends at the first one that misses delta (``low <= delta <= high``). ``margins`` is
-    what a row's class can lose.
+    search ends at the first one that misses delta. ``margins`` is what a row's class can lose.
+    That the first k members are the best k is Corollary 6.
     """
     n = len(ranks.features)
     members = np.empty(n, dtype=np.int64)
@@ -117,16 +118,12 @@ def lattice_rows(
             elif ranks.fixable[j]:
                 members[count] = j
                 count += 1
-        k, mass, before = _walk(members[:count], ranks.magnitudes, capacity, high, most)
+        k, mass, before = _walk(members[:count], ranks.magnitudes, capacity, level.high, most)
         at_least = _lower(mass, n - k, capacity)
         at_most = _upper(mass, n - k, capacity)
-        settled = k == 0 or _upper(before, n - k + 1, capacity) < low
-        if settled and (at_least >= high or (k == most and at_most < low)):
-            answers.size[r] = k
-            answers.lower[r] = at_least
-            answers.upper[r] = at_most
-            for i in range(k):
-                answers.mask[r, ranks.features[members[i]]] = True
+        settled = k == 0 or _upper(before, n - k + 1, capacity) < level.low
+        if settled and (at_least >= level.high or (k == most and at_most < level.low)):
+            write(answers, r, ranks, members[:k], at_least, at_most)
 
 
 @kernel
@@ -177,7 +174,7 @@ def _upper(mass: float, free: int, capacity: int) -> float:
 
 @kernel
 def _underflow(free: int, capacity: int) -> float:
-    """Return what all roundings of numbers below the smallest normal one can add up to."""
+    """Return what all roundings below the smallest normal float can add up to (Lemma 17)."""
     return (free + 1.0) * (capacity + 1.0) * 5e-324
 
 

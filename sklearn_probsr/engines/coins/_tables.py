@@ -9,7 +9,7 @@ a *head*, which holds every fixed feature, and the rest, which is always free:
 
 The first factor bounds the product for every row with that head. Nodes k where it is negligible
 are dropped once for all rows and go into one error constant; of 65,536 nodes some twenty are
-left at d = 100 or 500, and a row needs one short product at each.
+left at d = 100 or 500, and a row needs one short product at each (Proposition 23; Table 1 line 5).
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.coins._fourier import (
+from sklearn_probsr.engines.coins._vaaler import (
     SPREADS,
     TAIL,
     TRIG_ERROR,
+    UNIT,
+    coefficient_sum,
     coefficient_table,
     coefficients,
     sin_cos_turns,
@@ -32,8 +34,8 @@ from sklearn_probsr.engines.coins._fourier import (
 
 __all__ = ["Tables", "build_tables"]
 
+# Products below this are cut off (Table 2 line 4): they are multiplied further, row by row.
 _NEGLIGIBLE = 1e-14
-_UNIT = 2.0**-53
 _MOST_LEVELS = 3
 
 
@@ -70,7 +72,7 @@ def build_tables(
     magnitudes : ndarray of shape (r,)
         In decreasing order.
     blur : float
-        A bound of the error of a row's threshold, in the units of the magnitudes.
+        A bound of the error of a row's cut, in the units of the magnitudes.
     most_nodes : int
         The work that a row may cost; the degree of a table is the largest that it allows.
     largest_degree : int
@@ -83,6 +85,7 @@ def build_tables(
     pick = np.full((len(ranks), n + 1), -1, dtype=np.int64)
     parts: list[_Table] = []
     for level, rank in enumerate(ranks):
+        # Lemma 20, and a part in 10^9 for what is rounded.
         period = SPREADS * math.sqrt(variance[rank]) * (1 + 1e-9)
         if rank == 0:  # then the whole support may be the shorter one
             period = min(period, float(magnitudes.sum()) * (1 + 1e-9) + blur)
@@ -118,8 +121,8 @@ def _ladder(deepest: int) -> list[int]:
 def _levels(variance: NDArray[np.float64], deepest: int) -> list[int]:
     """Return the ranks at which the variance left has dropped 16-fold since the last one.
 
-    One heavy weight makes a long period; rows that fix it deserve a short one. Below 1e-20 of
-    the whole a period would be as short as the rounding of a threshold.
+    One heavy weight makes a long period; rows that fix it deserve a short one (Proposition 23).
+    Below 1e-20 of the whole a period would be as short as the rounding of a cut.
     """
     ranks = [0]
     for rank in range(1, max(deepest // 2, 1)):
@@ -175,7 +178,7 @@ class _Live(NamedTuple):
 
 
 def _live_nodes(rest: NDArray[np.float64], degree: int, most: int) -> _Live:
-    """Return the nodes that matter most, and what all the others together can cost."""
+    """Return the nodes that matter most, and what all the others can cost (Proposition 23)."""
     weights = _node_weights(rest, degree)
     alive = np.flatnonzero(weights > 1e-13)
     if len(alive) > most:
@@ -202,15 +205,16 @@ def _table(
     vaaler, fejer = coefficient_table(k, degree)
     cosine = _cosine_table(turns[:head], k)
     products = rest[live.nodes]
-    log = 0.4 * math.log(degree + 1.0) + 2.5  # bounds the sum of vaaler + 2 fejer
+    total = coefficient_sum(degree)
     reach = float(turns.sum()) + 1
     slope = 1 + float(np.sum(2 * math.pi * k * (vaaler + fejer) * np.abs(products)))
+    # Table 2, line by line, after the nodes that are left out (Proposition 23).
     error = (
         live.dropped * (1 + 1e-9)
         + TAIL
-        + log * (_NEGLIGIBLE + len(turns) * TRIG_ERROR)
-        + slope * (blur / period + 4 * _UNIT * reach)
-        + degree * _UNIT * (20 * reach + 4 * log)
+        + total * (_NEGLIGIBLE + len(turns) * TRIG_ERROR)
+        + slope * (blur / period + 4 * UNIT * reach)
+        + degree * UNIT * (20 * reach + 4 * total)
     )
     return _Table(head, period, degree, error, k, vaaler, fejer, products, cosine)
 

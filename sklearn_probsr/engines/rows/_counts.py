@@ -7,6 +7,8 @@ members can prove that no set of a size is good enough.
 
 Against several rival classes a row has one margin for each, side by side: the class is kept if none
 is negative.
+
+No sum wraps (Proposition 13). A margin that was rounded and is in doubt decides nothing (Lemma 31).
 """
 
 from __future__ import annotations
@@ -99,7 +101,7 @@ def open_rows(
     """Return the rows that members decide, forced ones fixed, and the weight that is always kept.
 
     A row that keeps the class whatever is fixed, or surely loses it whatever is fixed, needs no
-    more looking at.
+    more looking at (Lemma 31).
     """
     n = len(rows.weights)
     rivals = len(rows.margins) // max(n, 1)
@@ -218,7 +220,7 @@ def _needed_alone(rows: Rows, i: int, floor: int, most: int) -> int:
 def least_size(rows: Rows, needed: int, floor: int, most: int) -> int:
     """Return a size, at most ``most``, that no set of a needed weight is smaller than.
 
-    Each row on its own needs so many of the members that gain it the most.
+    Each row on its own needs so many of the members that gain it the most (Lemma 32).
     """
     n = len(rows.weights)
     rivals = len(rows.margins) // max(n, 1)
@@ -287,7 +289,7 @@ def branch_and_bound(
 
     Members are taken or left in turn. With ``left`` still to take from position p on, a row can
     gain at most what its best ``left`` members from there add; where even that does not suffice,
-    the branch is cut.
+    the branch is cut (Lemma 32).
 
     Returns
     -------
@@ -358,7 +360,7 @@ def kept_along(
 def prune(
     rows: Rows, order: NDArray[np.intp], needed: int, doubt: int
 ) -> tuple[NDArray[np.bool_], bool]:
-    """Leave out members that are not needed, the last first, until all are.
+    """Leave out members that are not needed, the last first, until all are (Corollary 4b).
 
     Returns
     -------

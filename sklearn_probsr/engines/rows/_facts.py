@@ -10,6 +10,8 @@ down, and every size is searched. What cuts a branch:
   smaller: the others have to be removed, and the facts to come remove at most the sum of what each
   removes now;
 - rows only get fewer.
+
+These are Lemma 36.
 """
 
 from __future__ import annotations

@@ -9,12 +9,13 @@ Against several rivals a row has one such inequality for each. The solver works 
 given a slightly larger set of solutions: every inequality is relaxed by ten times what it lets pass
 at most. A set that reaches the level satisfies them all with that much to spare. What the solver
 finds is counted again, in integers; what is trusted is that it does not cut off a point with so
-much to spare.
+much to spare (Proposition 33).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,23 @@ from sklearn_probsr.engines.rows._counts import Rows
 
 __all__ = ["solve"]
 
-# In units of an inequality's largest coefficient; HiGHS lets pass 1e-6.
+# In units of an inequality's largest coefficient; HiGHS lets pass 1e-6 (Proposition 33).
 _SPARE = 1e-5
+# How far above an integer its bound must be to be rounded up (Proposition 33).
 _ROUNDING = 1e-5
 # Programmes with more coefficients are not tried.
 _MOST_ENTRIES = 2_000_000
 _OPTIMAL, _LIMIT, _INFEASIBLE = 0, 1, 2
+
+
+class _Programme(NamedTuple):
+    """The inequalities ``lower <= matrix @ (y, z) <= upper`` of h members and n rows."""
+
+    matrix: Any
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    members: int
+    rows: int
 
 
 def solve(
@@ -41,15 +53,12 @@ def solve(
     chosen : ndarray of bool or None
         What was found; it reaches the level up to the solver's tolerance.
     bound : int
-        No set has fewer members, by the solver's word.
+        No set has fewer members, by the solver's word (Proposition 33).
     """
-    from scipy import sparse
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
     h, _ = rows.gains.shape
+    rivals = len(rows.margins) // max(len(rows.weights), 1)
     least = rows.margins + np.minimum(rows.gains, 0).sum(axis=0)
     best = np.sort(np.maximum(rows.gains, 0), axis=0)[max(h - below + 1, 0) :].sum(axis=0)
-    rivals = len(rows.margins) // max(len(rows.weights), 1)
     sure = (least >= floor).reshape(-1, rivals).all(axis=1)
     possible = (rows.margins + best >= floor).reshape(-1, rivals).all(axis=1)
     asked = np.flatnonzero(~sure & possible)
@@ -60,7 +69,18 @@ def solve(
         return None, below
     if len(asked) * rivals * (h + 1) > _MOST_ENTRIES:
         return None, 0
-    n = len(asked)
+    return _answer(_programme(rows, asked, left, floor, below), below, seconds)
+
+
+def _programme(
+    rows: Rows, asked: NDArray[np.intp], left: int, floor: int, below: int
+) -> _Programme:
+    """Write down the programme of the rows that a set decides; ``left`` is the weight it needs."""
+    from scipy import sparse
+
+    h, n = len(rows.gains), len(asked)
+    rivals = len(rows.margins) // len(rows.weights)
+    least = rows.margins + np.minimum(rows.gains, 0).sum(axis=0)
     places = (asked[:, None] * rivals + np.arange(rivals)).ravel()
     of_row = np.repeat(np.arange(n), rivals)
     doubtful = least[places] < floor  # the others hold whatever is fixed
@@ -84,11 +104,21 @@ def solve(
     short = (floor - rows.margins[places]).astype(np.float64) - reach
     lower = np.concatenate([short / scale - _SPARE, [(left - 0.5) / heaviest - _SPARE], [-np.inf]])
     upper = np.concatenate([np.full(m + 1, np.inf), [below - 0.5]])
+    return _Programme(matrix, lower, upper, h, n)
+
+
+def _answer(
+    programme: _Programme, below: int, seconds: float
+) -> tuple[NDArray[np.bool_] | None, int]:
+    """Ask the solver, and round its bound up with care."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    h, n = programme.members, programme.rows
     result = milp(
         np.concatenate([np.ones(h), np.zeros(n)]),
         integrality=np.ones(h + n),
         bounds=Bounds(0, 1),
-        constraints=LinearConstraint(matrix, lower, upper),
+        constraints=LinearConstraint(programme.matrix, programme.lower, programme.upper),
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
     if result.status == _INFEASIBLE:

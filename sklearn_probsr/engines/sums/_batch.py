@@ -3,7 +3,9 @@
 Several rankings propose an order of a row's members. Along each, the shortest prefix that surely
 reaches delta is found (every size is looked at: with units that can cost or gain, the curve is not
 monotone), then everything is left out that can be, one unit at a time. The smallest set wins, and
-of those the one with the best guarantee.
+of those the one with the best guarantee. What a set is worth is bounded by a spectrum
+(Proposition 24); that nothing can be left out of it is shown for single units, which is enough
+where no unit can gain (Corollary 4b), and for every choice of a few units that can.
 """
 
 from __future__ import annotations
@@ -14,53 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.sums._spectrum import Spectrum, copy_nodes, kept_at, multiply, shrink
+from sklearn_probsr.engines.sums._walkers import FIRST_REACH, Walkers, suffixes
 
-__all__ = ["MOST_MIXED", "Sets", "Walkers", "along", "measure", "stroll"]
+__all__ = ["MOST_MIXED", "Sets", "stroll"]
 
 # All choices of so many mixed units are left out, to prove a set subset-minimal.
 MOST_MIXED = 10
-# So many members may be fixed at first, then about twice as many, and so on.
-_FIRST_REACH = 8
 # How many units longer than the best set a prefix may be to be worth pruning.
 _LEEWAY = 4
-
-
-class Walkers(NamedTuple):
-    """Some rows, seen from the head of a spectrum.
-
-    ``gain`` is how far fixing a unit moves the cut, in turns; ``order`` holds each ranking of the
-    members, of which there are ``members``; what is ``forced`` is fixed from the start.
-    """
-
-    positive: NDArray[np.bool_]  # (n,)
-    beta: NDArray[np.float64]  # (n,)
-    blur: NDArray[np.float64]  # (n,)
-    gain: NDArray[np.float64]  # (n, h)
-    forced: NDArray[np.bool_]  # (h,)
-    order: NDArray[np.int64]  # (rankings, n, h)
-    members: NDArray[np.int64]  # (n,)
-    mixed: NDArray[np.bool_]  # (n, h): which units can gain, too
-
-    def take(self, rows: NDArray[np.intp]) -> Walkers:
-        """Return some of the rows."""
-        return Walkers(
-            self.positive[rows],
-            self.beta[rows],
-            self.blur[rows],
-            self.gain[rows],
-            self.forced,
-            np.ascontiguousarray(self.order[:, rows]),
-            self.members[rows],
-            self.mixed[rows],
-        )
 
 
 class Way(NamedTuple):
     """The set that is being looked at: its cut, its bounds, and what it leaves free."""
 
     chosen: NDArray[np.bool_]  # (h,)
-    beta: NDArray[np.float64]  # (1,)
+    cut: NDArray[np.float64]  # (1,)
     bounds: NDArray[np.float64]  # (2,)
     live: NDArray[np.int64]  # (nodes,): those that matter to all of its subsets
     product: NDArray[np.float64]  # (nodes, 2): of the free units' factors there
@@ -82,31 +54,11 @@ class Sets(NamedTuple):
 
 
 @inner
-def _suffixes(
-    spectrum: Spectrum,
-    order: NDArray[np.int64],
-    size: int,
-    product: NDArray[np.float64],
-    live: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return the products of what is free when the first 0, 1, ... ``size`` of an order are fixed.
-
-    ``product`` is that of what stays free with all of these fixed.
-    """
-    suffix = np.empty((size + 1, len(live), 2))
-    copy_nodes(product, suffix[size])
-    for j in range(size - 1, -1, -1):
-        copy_nodes(suffix[j + 1], suffix[j])
-        multiply(suffix[j], spectrum.factors[order[j]], live)
-    return suffix
-
-
-@inner
 def _without(spectrum: Spectrum, walkers: Walkers, r: int, u: int, way: Way) -> tuple[float, float]:
     """Bound what is left of a set's guarantee without one unit."""
     copy_nodes(way.product, way.trial)
     multiply(way.trial, spectrum.factors[u], way.live)
-    beta = way.beta[0] + walkers.gain[r, u]
+    beta = way.cut[0] + walkers.gain[r, u]
     return kept_at(spectrum, way.trial, way.live, beta, walkers.blur[r], walkers.positive[r])
 
 
@@ -125,7 +77,7 @@ def _prune(
                 lower, upper = _without(spectrum, walkers, r, u, way)
                 if lower >= high:
                     way.chosen[u] = False
-                    way.beta[0] += walkers.gain[r, u]
+                    way.cut[0] += walkers.gain[r, u]
                     way.bounds[0], way.bounds[1] = lower, upper
                     copy_nodes(way.trial, way.product)
                     removed += 1
@@ -147,7 +99,7 @@ def _all_needed(
         if choice & (choice - 1) == 0:
             continue
         copy_nodes(way.product, way.trial)
-        beta = way.beta[0]
+        beta = way.cut[0]
         for j in range(len(mixed)):
             if choice >> j & 1:
                 multiply(way.trial, spectrum.factors[mixed[j]], way.live)
@@ -179,15 +131,37 @@ def _keep(
     sets.needed[r] = needed
 
 
+class _Always(NamedTuple):
+    """The product of what is free in every set of a row, and its nodes."""
+
+    product: NDArray[np.float64]  # (nodes, 2)
+    live: NDArray[np.int64]  # (nodes,)
+
+
+@inner
+def _always(spectrum: Spectrum, walkers: Walkers, r: int) -> _Always:
+    """Multiply what is neither a member nor forced, which an order holds after the members."""
+    h = len(spectrum.factors)
+    others = np.empty(h, dtype=np.int64)
+    free = 0
+    for j in range(walkers.members[r], h):
+        if not walkers.forced[walkers.order[0, r, j]]:
+            others[free] = walkers.order[0, r, j]
+            free += 1
+    product = spectrum.rest.copy()
+    live = np.arange(len(spectrum.node))
+    kept = shrink(spectrum, product, live, others[:free])
+    return _Always(product[:kept], live[:kept])
+
+
 @inner
 def _follow(
     spectrum: Spectrum,
     walkers: Walkers,
     r: int,
     order: NDArray[np.int64],
-    base: NDArray[np.float64],
-    based: NDArray[np.int64],
-    levels: tuple[float, float],
+    always: _Always,
+    level: Level,
     most: int,
     sets: Sets,
 ) -> None:
@@ -196,23 +170,22 @@ def _follow(
     Of the first ``reach`` members any subset may be looked at, so all nodes where the product of
     the others is negligible are left out; ``reach`` grows until a prefix is found.
     """
-    low, high = levels
     m = walkers.members[r]
     blur, positive = walkers.blur[r], walkers.positive[r]
-    reach = min(_FIRST_REACH, most)
+    reach = min(FIRST_REACH, most)
     start = 0
     while True:
-        product = base.copy()
-        live = based.copy()
+        product = always.product.copy()
+        live = always.live.copy()
         kept = shrink(spectrum, product, live, order[reach:m])
         product = product[:kept]
         live = live[:kept]
-        suffix = _suffixes(spectrum, order, reach, product, live)
-        beta = walkers.beta[r]
+        suffix = suffixes(spectrum, order, reach, product, live)
+        beta = walkers.cut[r]
         for j in range(reach + 1):
             if j >= start:
                 lower, upper = kept_at(spectrum, suffix[j], live, beta, blur, positive)
-                if lower >= high:
+                if lower >= level.high:
                     way = Way(
                         np.zeros(len(sets.mask[r]), dtype=np.bool_), np.full(1, beta),
                         np.empty(2), live, suffix[j], np.empty((kept, 2)),
@@ -220,10 +193,10 @@ def _follow(
                     way.bounds[0], way.bounds[1] = lower, upper
                     for i in range(j):
                         way.chosen[order[i]] = True
-                    size = j - _prune(spectrum, walkers, r, order, high, way)
+                    size = j - _prune(spectrum, walkers, r, order, level.high, way)
                     first = sets.size[r] < 0 or size < sets.size[r]
                     if first or (size == sets.size[r] and way.bounds[0] > sets.lower[r]):
-                        _keep(spectrum, walkers, r, size, low, way, sets)
+                        _keep(spectrum, walkers, r, size, level.low, way, sets)
                     return
             if j < reach:
                 beta -= walkers.gain[r, order[j]]
@@ -234,95 +207,15 @@ def _follow(
 
 
 @kernel
-def stroll(spectrum: Spectrum, walkers: Walkers, low: float, high: float, sets: Sets) -> None:
-    """Search every row."""
-    h = len(spectrum.factors)
-    nodes = np.arange(len(spectrum.node))
-    others = np.empty(h, dtype=np.int64)
+def stroll(spectrum: Spectrum, walkers: Walkers, level: Level, sets: Sets) -> None:
+    """Search every row; what is found surely reaches the level (Proposition 24)."""
     for r in range(len(walkers.members)):
         m = walkers.members[r]
-        free = 0
-        for j in range(m, h):  # after the members, an order holds the others
-            if not walkers.forced[walkers.order[0, r, j]]:
-                others[free] = walkers.order[0, r, j]
-                free += 1
-        base = spectrum.rest.copy()
-        based = nodes.copy()
-        kept = shrink(spectrum, base, based, others[:free])
+        always = _always(spectrum, walkers, r)
         sets.size[r] = -1
         for ranking in range(walkers.order.shape[0]):
             order = walkers.order[ranking, r]
             # A prefix that is longer than a set found, by more than pruning may take off it, is of
             # no use.
             most = m if sets.size[r] < 0 else min(m, sets.size[r] + _LEEWAY)
-            _follow(spectrum, walkers, r, order, base[:kept], based[:kept], (low, high), most, sets)
-
-
-@kernel
-def measure(spectrum: Spectrum, walkers: Walkers, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return bounds of the guarantee of one set for every row."""
-    h = len(spectrum.factors)
-    bounds = np.empty((len(mask), 2))
-    free = np.empty(h, dtype=np.int64)
-    for r in range(len(mask)):
-        n = 0
-        beta = walkers.beta[r]
-        for u in range(h):
-            if mask[r, u]:
-                beta -= walkers.gain[r, u]
-            elif not walkers.forced[u]:
-                free[n] = u
-                n += 1
-        product = spectrum.rest.copy()
-        live = np.arange(len(product))
-        kept = shrink(spectrum, product, live, free[:n])
-        bounds[r, 0], bounds[r, 1] = kept_at(
-            spectrum, product[:kept], live[:kept], beta, walkers.blur[r], walkers.positive[r]
-        )
-    return bounds
-
-
-@kernel
-def along(
-    spectrum: Spectrum,
-    walkers: Walkers,
-    low: float,
-    high: float,
-    at: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    bounds: NDArray[np.float64],
-) -> None:
-    """Follow one order of every row's units, whatever they do.
-
-    ``sizes`` gets the length of the shortest prefix that reaches the level, or -1 if a shorter one
-    might, and ``bounds`` those of the guarantee of the first ``at``.
-    """
-    h = len(spectrum.factors)
-    nodes = np.arange(len(spectrum.node))
-    for r in range(len(sizes)):
-        order = walkers.order[0, r]
-        blur, positive = walkers.blur[r], walkers.positive[r]
-        reach = min(max(_FIRST_REACH, at[r]), h)
-        start = 0
-        sizes[r] = -1
-        in_doubt = False
-        while sizes[r] < 0 and not in_doubt:
-            product = spectrum.rest.copy()
-            live = nodes.copy()
-            kept = shrink(spectrum, product, live, order[reach:])
-            suffix = _suffixes(spectrum, order, reach, product[:kept], live[:kept])
-            beta = walkers.beta[r]
-            for k in range(reach + 1):
-                if k >= start and (sizes[r] < 0 or k == at[r]):
-                    lower, upper = kept_at(spectrum, suffix[k], live[:kept], beta, blur, positive)
-                    if sizes[r] < 0 and lower >= high and not in_doubt:
-                        sizes[r] = k
-                    in_doubt = in_doubt or (sizes[r] < 0 and upper >= low)
-                    if k == at[r]:
-                        bounds[r, 0], bounds[r, 1] = lower, upper
-                if k < reach:
-                    beta -= walkers.gain[r, order[k]]
-            if reach == h:
-                break
-            start = reach + 1
-            reach = min(2 * reach + 2, h)
+            _follow(spectrum, walkers, r, order, always, level, most, sets)

@@ -3,13 +3,13 @@
 import math
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_probsr import Enclosure
+from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.engines.coins import _fourier
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.engines.coins._fourier import fourier, fourier_prefixes
@@ -20,7 +20,7 @@ from tests.oracle import subset_count
 
 def narrow(question: SubsetSum, tol: float = 1e-4, degree: int = 2**17):
     """Ask for a width, not for a level."""
-    return fourier(question, 0.0, 2.0, tol, degree)
+    return fourier(question, ANY, tol, degree)
 
 
 @long_loops
@@ -69,7 +69,7 @@ def test_values_of_any_magnitude(values: list[int], data: st.DataObject):
     question = SubsetSum(values, capacity)
     assert contains(narrow(question, 0.0, 512), truth)
     for splits in (0, 2):
-        assert contains(fourier(question, 0.0, 2.0, 0.0, 512, splits), truth)
+        assert contains(fourier(question, ANY, 0.0, 512, splits), truth)
     for k, enclosure in enumerate(fourier_prefixes(question, len(values) - 1, 256)):
         count = subset_count(values[k:], capacity)
         assert contains(enclosure, Fraction(count, 2 ** (len(values) - k)))
@@ -112,7 +112,7 @@ def test_it_stops_when_a_level_is_settled():
     question = gaussian(np.random.default_rng(5), 200)
     truth = narrow(question)
     level = truth.upper - 0.3 if truth.upper > 0.5 else truth.lower + 0.3
-    found = fourier(question, level, level, 0.0, 2**17)
+    found = fourier(question, Level(level, level), 0.0, 2**17)
     assert (found >= level).decided
     assert found.width > truth.width
 
@@ -120,8 +120,8 @@ def test_it_stops_when_a_level_is_settled():
 def test_a_threshold_far_out_is_settled_by_the_tail():
     """Beyond half a period Hoeffding's bound is the answer."""
     values = [1] * 2000
-    assert fourier(SubsetSum(values, 1400), 0, 2, 0, 256).lower > 1 - 2e-10
-    assert fourier(SubsetSum(values, 600), 0, 2, 0, 256).upper < 2e-10
+    assert fourier(SubsetSum(values, 1400), ANY, 0, 256).lower > 1 - 2e-10
+    assert fourier(SubsetSum(values, 600), ANY, 0, 256).upper < 2e-10
 
 
 @long_loops
@@ -136,31 +136,6 @@ def test_prefixes_agree_with_single_questions(largest: int):
         part = SubsetSum(values[k:], question.capacity)
         assert contains(enclosure, meet_in_the_middle(part))
         assert enclosure.width < 2e-3 or largest == 9
-
-
-def test_sines_and_cosines_to_the_claimed_error():
-    """The branchless polynomials are within 2e-15 of the truth (exact arguments in turns)."""
-    rng = np.random.default_rng(0)
-    turns = np.concatenate(
-        [rng.uniform(-1, 1, 300), rng.uniform(-(2**17), 2**17, 300), [0.25, 0.5]]
-    )
-    with mpmath.workdps(40):
-        for t in turns.tolist():
-            sine, cosine = _fourier.sin_cos_turns(t)
-            angle = 2 * mpmath.pi * mpmath.mpf(t)
-            assert abs(mpmath.sin(angle) - sine) < 2e-15
-            assert abs(mpmath.cos(angle) - cosine) < 2e-15
-
-
-@given(st.floats(-0.999, 0.999), st.integers(1, 200))
-def test_vaalers_inequality(t: float, degree: int):
-    """|psi - V_K| <= F_K / (2K + 2): the theorem that the engine stands on, as it is coded."""
-    k = np.arange(1, degree + 1)
-    a, b = np.array([_fourier.coefficients(float(i), degree) for i in k]).T
-    vaaler = -np.sum(a * np.sin(2 * np.pi * k * t))
-    fejer = (1 + 2 * np.sum(b * (degree + 1) * np.cos(2 * np.pi * k * t))) / (2 * degree + 2)
-    psi = t - math.floor(t) - 0.5
-    assert abs(psi - vaaler) <= fejer + 1e-12
 
 
 def rounded_up(n: int) -> list[float]:

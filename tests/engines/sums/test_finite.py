@@ -10,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_probsr import Enclosure
+from sklearn_probsr.engines._level import ANY
 from sklearn_probsr.engines.coins._deficits import SubsetSum
-from sklearn_probsr.engines.coins._fourier import fourier
+from sklearn_probsr.engines.coins._fourier import fourier as coins
 from sklearn_probsr.engines.sums import _finite
-from sklearn_probsr.engines.sums._finite import FiniteSum, Part, enclose_finite
+from sklearn_probsr.engines.sums._finite import enclose_finite
+from sklearn_probsr.engines.sums._finite_fourier import fourier
+from sklearn_probsr.engines.sums._parts import FiniteSum, Part
 from tests.engines.questions import contains
 from tests.interpreted import examples, long_loops
 
@@ -65,7 +68,7 @@ def test_every_engine_encloses(drawn: list[Part], data: st.DataObject):
         if capacity < 2**20:
             assert contains(_finite.lattice(question), exact)
         for degree in (2**9, 2**12):
-            assert contains(_finite.fourier(question, 0.0, 2.0, 0.0, degree), exact)
+            assert contains(fourier(question, ANY, 0.0, degree), exact)
     assert enclose_finite(question, None, 1e-4).exact == exact
 
 
@@ -81,7 +84,7 @@ def test_counting_and_fourier_agree(n: int):
         coins = [coin(v, p, 1000) for v, p in zip(values, chances, strict=True)]
         question = FiniteSum(coins, 1000, mean + shift * 2**41)
         counted = _finite.counted(question)
-        analysed = _finite.fourier(question, 0.0, 2.0, 1e-5, 2**15)
+        analysed = fourier(question, ANY, 1e-5, 2**15)
         assert max(counted.lower, analysed.lower) <= min(counted.upper, analysed.upper)
         assert counted.width < 1e-9
         assert analysed.width < 1e-2
@@ -93,7 +96,7 @@ def test_fair_coins_agree_with_the_real_engine():
     rng = np.random.default_rng(0)
     values = sorted((int(v) for v in rng.integers(1, 2**50, 200)), reverse=True)
     capacity = sum(values) // 2 + 2**52
-    real = fourier(SubsetSum(values, capacity), 0.0, 2.0, 1e-5, 2**17)
+    real = coins(SubsetSum(values, capacity), ANY, 1e-5, 2**17)
     question = FiniteSum([coin(v, 1, 2) for v in values], 2, capacity)
     found = enclose_finite(question, None, 1e-4)
     assert max(found.lower, real.lower) <= min(found.upper, real.upper)

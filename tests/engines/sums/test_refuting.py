@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +10,9 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 import pytest
 
-from sklearn_probsr.engines.sums._exchange import Laws, compare, count_up_sets, refute, within
+from sklearn_probsr.engines.sums._context import compare
+from sklearn_probsr.engines.sums._stochastic_order import Laws, within
+from sklearn_probsr.engines.sums._up_sets import Budget, count_up_sets, refute
 from sklearn_probsr.laws._refuter import Refuter
 from sklearn_probsr.laws._task import Effort, Limits
 from tests.interpreted import INTERPRETED, cases
@@ -83,10 +84,8 @@ class Stage:
             above,
             self.size,
             self.mixed,
-            *refuter.levels,
-            budget,
-            NO_END,
-            room,
+            refuter.level,
+            Budget(budget, NO_END, room),
         )
         return verdict, [units[mask].tolist() for mask in sets]
 
@@ -237,10 +236,3 @@ def test_a_set_that_reaches_the_level_is_not_refuted(kind: str):
             above = stage(case, size, max(higher, best + Fraction(1, 100)))
             if max(higher, best + Fraction(1, 100)) < 1 and not INTERPRETED:
                 assert above.refuted(above.candidates, above.above)[0] == 0
-
-
-def test_the_number_of_up_sets_is_that_of_all_sets_without_an_order():
-    """Nothing above anything: all sets of the size, or up to it."""
-    nothing = np.zeros((14, 14), dtype=bool)
-    assert count_up_sets(nothing, 6, False, NO_END) == math.comb(14, 6)
-    assert count_up_sets(nothing, 6, True, NO_END) == sum(math.comb(14, k) for k in range(7))

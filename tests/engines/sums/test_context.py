@@ -1,90 +1,18 @@
-"""What is above what, and which sets are left, against all sets."""
+"""What is above what before all that is always free, against all sets."""
 
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sklearn_probsr import LinearModel, Product, law_of
-from sklearn_probsr.engines.sums._exchange import (
-    compare,
-    count_up_sets,
-    list_up_sets,
-    undominated,
-    within,
-)
-from sklearn_probsr.laws._refuter import Refuter, ranked
+from sklearn_probsr.engines.sums._context import compare
+from sklearn_probsr.engines.sums._stochastic_order import within
+from sklearn_probsr.engines.sums._up_sets import count_up_sets
+from sklearn_probsr.laws._refuter import Refuter
 from sklearn_probsr.laws._task import Task
 from tests.interpreted import long_loops
-
-LAWS = st.lists(
-    st.lists(
-        st.tuples(st.sampled_from([-2, 0, 1, 3]), st.integers(1, 4)),
-        min_size=1,
-        max_size=4,
-        unique_by=lambda atom: atom[0],
-    ).map(sorted),
-    min_size=2,
-    max_size=7,
-)
-
-
-def normalised(laws: list) -> list[list[tuple[Fraction, int]]]:
-    """Give all laws the same denominator, 840."""
-    return [
-        [(Fraction(value), chance * (840 // total)) for value, chance in law]
-        for law in laws
-        for total in [sum(chance for _, chance in law)]
-        if 840 % total == 0
-    ]
-
-
-def exceeds(first: list, second: list) -> bool:
-    """The definition of the stochastic order."""
-    return all(
-        sum(p for v, p in first if v > level) >= sum(p for v, p in second if v > level)
-        for level in (-3, -2, 0, 1, 3)
-    )
-
-
-@given(LAWS, st.integers(1, 4))
-def test_the_stochastic_order(drawn: list, size: int):
-    """What is above what is the definition, along the order given; few above: a candidate."""
-    laws = normalised(drawn)
-    members = np.arange(len(laws))
-    above = within(ranked(laws), members) if laws else np.zeros((0, 0), dtype=bool)
-    expected = [[a < b and exceeds(laws[a], laws[b]) for b in members] for a in members]
-    assert above.tolist() == expected
-    if laws:
-        kept = undominated(ranked(laws), members, size)
-        assert kept.tolist() == np.flatnonzero(above.sum(axis=0) < size).tolist()
-
-
-@given(st.integers(0, 7), st.integers(0, 7), st.booleans(), st.data())
-def test_up_sets_are_counted(n: int, size: int, smaller: bool, data: st.DataObject):
-    """Against all subsets, and no further than the cap."""
-    pairs = [(a, b) for a in range(n) for b in range(a + 1, n)]
-    edges = data.draw(st.sets(st.sampled_from(pairs))) if pairs else set()
-    above = np.zeros((n, n), dtype=bool)
-    for a, b in edges:
-        above[a, b] = True
-    sizes = range(size + 1) if smaller else [size]
-    sets = [
-        chosen
-        for k in sizes
-        for chosen in map(set, combinations(range(n), k))
-        if all(a in chosen for a, b in edges if b in chosen)
-    ]
-    assert count_up_sets(above, size, smaller, 1000) == len(sets)
-    assert count_up_sets(above, size, smaller, 2) == min(len(sets), 3)
-    listed = [
-        set(np.flatnonzero(mask).tolist()) for mask in list_up_sets(above, size, smaller, 200)
-    ]
-    assert sorted(map(sorted, listed)) == sorted(map(sorted, sets))
-    assert len(list_up_sets(above, size, smaller, 2)) == min(len(sets), 2)
 
 
 def added(masses: np.ndarray, cost: int, chance: float) -> np.ndarray:

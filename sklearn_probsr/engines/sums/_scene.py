@@ -1,0 +1,57 @@
+"""A row before a spectrum, as proofs read it: its cut, and what fixing each unit gains."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines._jit import inner
+from sklearn_probsr.engines.sums._spectrum import Spectrum, shrink
+
+__all__ = ["Scene", "always_free"]
+
+
+class Scene(NamedTuple):
+    """A row before a spectrum: positions are those in the spectrum's head.
+
+    ``cut`` is where the cut is when nothing is fixed, in turns, up to ``blur``; ``gain`` is how far
+    fixing a unit moves it.
+    """
+
+    gain: NDArray[np.float64]  # (head,)
+    variance: NDArray[np.float64]  # (head,)
+    forced: NDArray[np.bool_]  # (head,)
+    cut: float
+    blur: float
+    positive: bool
+
+
+@inner
+def always_free(
+    spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], float, float]:
+    """Return the product of what no set fixes, its nodes, the cut, and the variance.
+
+    The cut is that with all candidates fixed.
+    """
+    h = len(scene.gain)
+    chosen = scene.forced.copy()
+    for i in range(len(candidates)):
+        chosen[candidates[i]] = True
+    free = np.empty(h, dtype=np.int64)
+    n = 0
+    beta = scene.cut
+    variance = 0.0
+    for u in range(h):
+        if chosen[u]:
+            beta -= scene.gain[u]
+        else:
+            free[n] = u
+            n += 1
+            variance += scene.variance[u]
+    product = spectrum.rest.copy()
+    live = np.arange(len(product))
+    kept = shrink(spectrum, product, live, free[:n])
+    return product[:kept], live[:kept], beta, variance
