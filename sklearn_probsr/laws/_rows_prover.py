@@ -16,7 +16,6 @@ from sklearn_probsr.engines.rows._counts import (
     kept_along,
     kept_weight,
     least_size,
-    open_rows,
     prune,
 )
 from sklearn_probsr.engines.rows._programme import solve
@@ -35,10 +34,8 @@ class RowsProver(Prover):
         self.seen = view
         self.total = self.seen.total
         self.needed = math.ceil(task.delta * self.total)  # the least weight that reaches delta
-        self.budget = task.effort.visits(len(self.seen.rows.margins))
-        self.rows, self.safe = open_rows(
-            self.seen.rows, places(self.members), places(task.include), self.seen.doubt
-        )
+        self.budget = task.effort.visits(len(self.seen.margins))
+        self.rows, self.safe = self.seen.opened(self.members, task.include)
         self.most = self.safe + int(self.rows.weights.sum())  # no set keeps more
         self.places = {u: j for j, u in enumerate(self.members)}
         self.weights: dict[frozenset[int], int] = {}
