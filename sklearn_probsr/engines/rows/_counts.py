@@ -22,6 +22,7 @@ __all__ = [
     "Rows",
     "branch_and_bound",
     "greedy",
+    "is_needed",
     "kept_along",
     "kept_weight",
     "least_size",
@@ -34,7 +35,7 @@ __all__ = [
 # The most numbers in the table of a branch and bound.
 _MOST_CELLS = 2**26
 # The most numbers of which rows are sorted: branch and bound, which gains from that, has a budget.
-_MOST_SORTED = 2**22
+_MOST_SORTED = 2**19
 
 
 class Rows(NamedTuple):
@@ -143,8 +144,9 @@ def narrowed(rows: Rows, doubt: int) -> tuple[Rows, int]:
         for i in range(len(left)):
             start[i] = _worst(margins, left[i], n)
         left = left[np.argsort(start)]  # the worst first: they refute a set soonest
-    elif len(left) == n:
-        return Rows(margins, rows.weights.copy(), rows.gains), safe  # type: ignore[return-value]
+    elif 10 * len(left) > 9 * n:
+        # Not worth moving; rows that are always kept are then counted as the others are.
+        return Rows(margins, rows.weights.copy(), rows.gains), np.int64(0)  # type: ignore[return-value]
     places = np.empty(len(left) * rivals, dtype=np.intp)
     for i in range(len(left)):
         for j in range(rivals):
@@ -424,3 +426,35 @@ def prune(
                 else:
                     _shift(margins, rows, order[i], 1)
     return stays, True
+
+
+@kernel
+def is_needed(rows: Rows, chosen: NDArray[np.intp], mixed: int, needed: int, doubt: int) -> bool:
+    """Prove that nothing can be left out: no set of the first ``mixed``, none of the others alone.
+
+    Sets are gone through so that each differs from the one before by one member. False is no proof
+    of the contrary: a row may have been in doubt.
+    """
+    margins = rows.margins.copy()
+    for i in range(len(chosen)):
+        _shift(margins, rows, chosen[i], 1)
+    out = np.zeros(len(chosen), dtype=np.bool_)
+    for step in range(1, 2**mixed + len(chosen) - mixed):
+        i = 0
+        if step < 2**mixed:
+            while not step >> i & 1:
+                i += 1
+        else:
+            i = mixed + step - 2**mixed
+        out[i] = not out[i]
+        _shift(margins, rows, chosen[i], -1 if out[i] else 1)
+        kept, doubtful = _count(margins, rows.weights, doubt)
+        if doubtful or kept >= needed:
+            return False
+        if step == 2**mixed - 1:  # of the mixed ones, the last alone is out
+            for j in range(mixed):
+                if out[j]:
+                    _shift(margins, rows, chosen[j], 1)
+        elif step >= 2**mixed:
+            _shift(margins, rows, chosen[i], 1)
+    return True
