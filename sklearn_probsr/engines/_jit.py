@@ -14,13 +14,16 @@ from typing import Any, TypeVar
 
 import numba
 
-__all__ = ["inlined", "inner", "kernel"]
+__all__ = ["inlined", "inner", "kernel", "strict_inner", "strict_kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Sums may be reordered and multiply-adds fused (the error bounds hold for any order); NaN and
 # infinity keep their meaning.
 _OPTIONS = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+# Every operation is rounded by itself, in the order that is written down: what error-free
+# transformations need.
+_STRICT = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: F) -> F:
@@ -29,11 +32,20 @@ def kernel(function: F) -> F:
     Numba keeps compiled code beside the module or below the user's home. Where it can write to
     neither, a temporary directory that is this user's alone takes it, and else memory.
     """
+    return _kept(function, _OPTIONS)
+
+
+def strict_kernel(function: F) -> F:
+    """Compile a function as `kernel` does, with every float operation as it is written."""
+    return _kept(function, _STRICT)
+
+
+def _kept(function: F, options: dict[str, Any]) -> F:
     compiled: F
     try:
-        compiled = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no place that can be written to
-        compiled = _elsewhere(function)
+        compiled = _elsewhere(function, options)
     return compiled
 
 
@@ -51,20 +63,26 @@ def inlined(function: F) -> F:
     return compiled
 
 
-def _elsewhere(function: Any) -> Any:
+def strict_inner(function: F) -> F:
+    """Compile a function that only strict kernels call."""
+    compiled: F = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_STRICT)(function)
+    return compiled
+
+
+def _elsewhere(function: Any, options: dict[str, Any]) -> Any:
     """Compile a function that Numba finds no place for."""
     place = _temporary()
     before = numba.config.CACHE_DIR
     if place is not None:
         numba.config.CACHE_DIR = place
         try:
-            return numba.njit(cache=True, **_OPTIONS)(function)
+            return numba.njit(cache=True, **options)(function)
         except RuntimeError:  # full by now, or Numba was told to look elsewhere only
             pass
         finally:
             numba.config.CACHE_DIR = before
     _warn()
-    return numba.njit(**_OPTIONS)(function)
+    return numba.njit(**options)(function)
 
 
 @functools.cache

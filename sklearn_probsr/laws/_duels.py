@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy.special import ndtr
 
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.engines._samples import hoeffding_radius
-from sklearn_probsr.engines.rows._counts import Rows
+from sklearn_probsr.engines.rows._counts import worst_gains
 from sklearn_probsr.laws._certainty import CertainProver
 from sklearn_probsr.laws._costs import ROUGH, WIDE, Costs
 from sklearn_probsr.laws._independent import IndependentLaw
@@ -63,20 +64,15 @@ class ReplacementDuels(RowsLaw):
         pair = (winner, rival)
         if pair not in self._ledgers:
             duel = self.argmax.duel(winner, rival)
-            self._ledgers[pair] = Ledger.of(duel, self.rows, self.weights, True)
+            self._ledgers[pair] = Ledger.of(duel, self.table, True)
         return self._ledgers[pair]
-
-    @property
-    def nbytes(self) -> int:
-        """About how much memory the tables take."""
-        return super().nbytes + sum(ledger.entries.nbytes for ledger in self._ledgers.values())
 
 
 class RivalRows(RowsView):
     """One instance before background rows, with one margin for each rival."""
 
     def __init__(self, ledgers: list[Ledger], row: Row) -> None:
-        super().__init__(len(ledgers[0].entries))
+        super().__init__(ledgers[0].table.n_units)
         seen = [Replacement(ledger, row) for ledger in ledgers]
         # Margins of different rivals are compared with each other: they need one scale.
         scale = max(one.ledger.scale for one in seen)
@@ -85,9 +81,15 @@ class RivalRows(RowsView):
             for one, ledger in zip(seen, ledgers, strict=True)
         ]
         self.exact = all(one.exact for one in self.duels)
-        gains = np.stack([one.rows.gains for one in self.duels], axis=2)
-        margins = np.stack([one.rows.margins for one in self.duels], axis=1)
-        self.rows = Rows(margins.ravel(), ledgers[0].weights, gains.reshape(len(gains), -1))
+        self.margins = np.stack([one.margins for one in self.duels], axis=1).ravel()
+        self.weights = ledgers[0].table.counts
+
+    def gains(self, units: Sequence[int]) -> NDArray[np.int64]:
+        """Return what fixing some units adds to each margin, a table of their own."""
+        out = np.empty((len(units), len(self.margins)), dtype=np.int64)
+        for i, one in enumerate(self.duels):
+            one.write_gains(units, out, i)
+        return out
 
     @property
     def doubt(self) -> int:
@@ -109,13 +111,12 @@ class RivalRows(RowsView):
 
     def by_mean_gain(self, units: list[int]) -> list[int]:
         """Return units by decreasing mean gain of fixing them, before each row's worst rival."""
-        n = len(self.rows.weights)
-        margins = self.rows.margins.reshape(n, -1)
-        worst = np.argmin(margins, axis=1)
-        gains = self.rows.gains.reshape(len(self.rows.gains), n, -1)[:, np.arange(n), worst]
-        # Not by BLAS, whose digits depend on how many threads it has.
-        means = (gains * self.rows.weights.astype(np.float64)).sum(axis=1)
+        means = self._mean_gains
         return [units[j] for j in np.argsort(-means[units], kind="stable")]
+
+    @cached_property
+    def _mean_gains(self) -> NDArray[np.float64]:
+        return worst_gains(self.rows)
 
 
 class IndependentDuels(Law):

@@ -1,29 +1,34 @@
 """Ledgers: what the units of every background row contribute, in whole numbers.
 
-Contributions are counted in whole numbers of one scale, signed towards the class. Where exact ones
-are too long they are rounded down; a margin made of c rounded numbers is then short by less than c,
-so margins in ``(-c, 0)`` are looked at again with all their digits.
+Contributions are counted in whole numbers of one scale, a power of two, signed towards the class.
+Each column's is rounded down where it has more digits; a margin is then short by at most one for
+every column, and less than one for the level, so margins just below 0 are looked at again with all
+their digits. Nothing of this is stored: floats are cut to whole numbers as they are asked for
+(Proposition 15), which costs about what reading a table would.
 
-No sum wraps. With d units, all integers here and in ``engines.rows`` are margins, sums of gains of
-different units, or a margin and such a sum, less a floor of ``-d - 2``. The first two are at most
-the level, the largest contributions of the background and those of the instance together, in size.
-Scales are chosen so that the first and the second have less than ``2^50`` and the third less than
-``2^60``; rounding adds ``2 d + 1``. So all stay below ``2^62``, as do weights of rows, which are
-multiplied by 0 or 1 only; greed goes by floats. The proof is that of Proposition 13.
+No sum wraps. With d columns, all integers here and in ``engines.rows`` are margins, sums of gains
+of different units, or a margin and such a sum, less a floor of ``-d - 2``. The first two are at
+most the level, the largest contributions of the background and those of the instance together, in
+size. Scales are chosen so that the first and the second have less than ``2^50`` and the third less
+than ``2^60``; rounding adds ``2 d + 1``. So all stay below ``2^62``, as do weights of rows, which
+are multiplied by 0 or 1 only; greed goes by floats. The proof is that of Proposition 13.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.engines.rows._floors import signs_of
 from sklearn_probsr.laws._contributions import is_open
-from sklearn_probsr.laws._sources import distinct
+from sklearn_probsr.laws._table import Table
 from sklearn_probsr.laws._view import Row
 from sklearn_probsr.model._linear import LinearModel
 
@@ -33,8 +38,6 @@ __all__ = ["MOST_BITS", "Ledger"]
 # instances a thousand times as far out; those of an instance are cut to so many.
 _BITS = 50
 MOST_BITS = 60
-# Background rows whose exact contributions are remembered.
-_MOST_EXACT = 10_000
 
 
 @dataclass(frozen=True)
@@ -43,69 +46,52 @@ class Ledger:
 
     Attributes
     ----------
-    scale : Fraction
-        What one whole number is worth.
-    entries : ndarray of int64, shape (units, rows)
-        Contributions, rounded down.
+    table : Table
+        The rows, as all ledgers of a law share them.
+    exponent : int
+        One whole number is worth two to this power.
     level : int
         What a row of the class must reach; a row that keeps it has ``sum >= level``.
     exact : bool
         Whether nothing was rounded.
-    least, most : list of Fraction
-        The extremes of each unit's contribution, unscaled.
     """
 
     model: LinearModel
-    rows: Row
-    weights: NDArray[np.int64]
+    table: Table
     sign: int
-    scale: Fraction
-    entries: NDArray[np.int64]
+    exponent: int
     level: int
     exact: bool
-    least: list[Fraction]
-    most: list[Fraction]
 
     @classmethod
-    def of(
-        cls,
-        model: LinearModel,
-        rows: Row,
-        weights: NDArray[np.int64],
-        positive: bool,
-    ) -> Ledger:
-        """Write it for a class, on the finest scale on which ``2^50`` is not reached."""
+    def of(cls, model: LinearModel, table: Table, positive: bool) -> Ledger:
+        """Write it for a class, on the finest scale on which ``2^50`` is not reached.
+
+        Where a scale of at most 1 measures all contributions, the coarsest such scale is taken.
+        """
         sign = 1 if positive else -1
-        table = [([sign * c for c in values], which) for values, which in distinct(model, rows)]
-        level = sign * Fraction(model.threshold)
-        unit = Fraction(1, math.lcm(level.denominator, *(
-            c.denominator for values, _ in table for c in values
-        )))  # fmt: skip
-        reach = abs(level) + sum(max(map(abs, values)) for values, _ in table)
-        shift = max(math.floor(reach / unit).bit_length() - _BITS, 0)
-        scale = unit * 2**shift
-        columns = [
-            np.array([math.floor(c / scale) for c in values], dtype=np.int64)[which]
-            for values, which in table
-        ]
-        seen = [[values[k] for k in np.unique(which)] for values, which in table]
-        top = _level(model, positive, scale)
-        least, most = [min(values) for values in seen], [max(values) for values in seen]
-        entries = np.stack(columns)
-        return cls(model, rows, weights, sign, scale, entries, top, not shift, least, most)
+        sizes = (abs(Fraction(w)) for w in model.weights.tolist())
+        reach = sum((w * x for w, x in zip(sizes, table.sizes, strict=True)), Fraction(0))
+        reach += abs(Fraction(model.threshold))
+        finest = _bit_length(reach) - _BITS
+        exact, exponent = table.measure(model.weights, finest)
+        level = _level(model, positive, exponent)
+        return cls(model, table, sign, exponent, level, exact)
+
+    @property
+    def scale(self) -> Fraction:
+        """What one whole number is worth."""
+        return Fraction(2) ** self.exponent
 
     def on(self, scale: Fraction) -> Ledger:
         """Write it on a coarser scale: as all floats are dyadic, a power of two times this one."""
         if scale == self.scale:
             return self
         if scale not in self._coarser:
-            # The floor of a floor; beyond 63 bits only the sign is left.
-            entries = self.entries >> min(int(scale / self.scale).bit_length() - 1, 63)
-            level = _level(self.model, self.sign > 0, scale)
+            exponent = _bit_length(scale) - 1
+            level = _level(self.model, self.sign > 0, exponent)
             self._coarser.clear()  # rivals ask for the same one, row after row
-            self._coarser[scale] = replace(
-                self, scale=scale, entries=entries, level=level, exact=False
-            )
+            self._coarser[scale] = replace(self, exponent=exponent, level=level, exact=False)
         return self._coarser[scale]
 
     @cached_property
@@ -113,60 +99,119 @@ class Ledger:
         return {}
 
     @cached_property
+    def _weights(self) -> NDArray[np.float64]:
+        return self.sign * self.model.weights
+
+    @property
+    def doubt(self) -> int:
+        """How much a margin of rounded numbers may be short by, plus one."""
+        return self.table.n_columns + 2
+
+    def gains(
+        self,
+        units: Sequence[int],
+        known: NDArray[np.int64],
+        out: NDArray[np.int64],
+        rival: int = 0,
+    ) -> None:
+        """Write what fixing some units adds to each row, known what all of them contribute.
+
+        ``out`` has one line a unit; of several rivals in it, side by side, this is one.
+        """
+        self.table.write(units, self._weights, self.exponent, known[units], out, rival)
+
+    @property
+    def entries(self) -> NDArray[np.int64]:
+        """Contributions (units, rows), rounded down."""
+        n_units = self.table.n_units
+        out = np.empty((n_units, len(self.table.rows)), dtype=np.int64)
+        self.gains(range(n_units), np.zeros(n_units, dtype=np.int64), out)
+        return -out
+
+    @cached_property
     def starts(self) -> NDArray[np.int64]:
         """What each row has to spare when nothing is fixed."""
-        starts: NDArray[np.int64] = self.entries.sum(axis=0) - self.level
-        return starts
+        return self.table.sums(self._weights, self.exponent) - self.level
 
     @cached_property
     def means(self) -> NDArray[np.float64]:
         """What each unit contributes on average, in whole numbers, about."""
-        weights = self.weights.astype(np.float64)
-        # Not by BLAS, whose digits depend on how many threads it has.
-        means: NDArray[np.float64] = (self.entries * weights).sum(axis=1) / weights.sum()
-        return means
+        return self.table.means(self._weights, self.exponent)
 
-    def keeps(self, r: int, known: dict[int, Fraction]) -> bool:
-        """Tell with all digits whether a row keeps the class when some units are known."""
-        if r not in self._exact_rows:
-            if len(self._exact_rows) >= _MOST_EXACT:
-                self._exact_rows.clear()
-            each = self.model.contributions(self.rows[r])
-            self._exact_rows[r] = [self.sign * c for c in each]
-        total = sum(
-            (known.get(u, c) for u, c in enumerate(self._exact_rows[r])),
-            start=-self.sign * Fraction(self.model.threshold),
-        )
-        return total > 0 if is_open(self.model, self.sign > 0) else total >= 0
+    def keep(self, asked: NDArray[np.intp], row: Row, features: Sequence[int]) -> NDArray[np.bool_]:
+        """Tell with all digits which rows keep the class with some units of an instance fixed."""
+        fixed = np.zeros(self.table.n_columns, dtype=np.bool_)
+        fixed[[j for u in features for j in self.table.columns[u]]] = True
+        rows = np.ascontiguousarray(self.table.rows[asked], dtype=np.float64)
+        given = row.astype(np.float64)
+        model = self.model
+        signs = signs_of(rows, given, fixed, model.weights, model.threshold)
+        for i in np.flatnonzero(np.abs(signs) > 1):
+            signs[i] = self._sign(np.where(fixed, given, rows[i]))
+        towards = self.sign * signs
+        kept: NDArray[np.bool_] = towards > 0 if is_open(model, self.sign > 0) else towards >= 0
+        return kept
 
-    def faces(self, row: Row) -> NDArray[np.object_]:
+    def _sign(self, row: NDArray[np.float64]) -> int:
+        terms = zip(self.model.weights.tolist(), row.tolist(), strict=True)
+        total = sum((Fraction(w) * Fraction(x) for w, x in terms), -Fraction(self.model.threshold))
+        return (total > 0) - (total < 0)
+
+    def faces(self, row: Row) -> NDArray[Any]:
         """Return each unit's contribution in a row: whole, and if it costs, gains, is exact."""
-        if self.model.binary_core is None:
-            known = [self.sign * c for c in self.model.contributions(row)]
-            return np.array([self._face(u, c) for u, c in enumerate(known)], dtype=object)
-        zeros, ones = self._binary_faces
-        known_ones = self.model.core_rows(row[None, :])[0]
-        faces: NDArray[np.object_] = np.where(known_ones[:, None], ones, zeros)
-        return faces
+        if self.table.binary:
+            ones = self.table.ones_of(row[None, :])[:, 0]
+            zeros_faces, ones_faces = self._binary_faces
+            chosen: NDArray[Any] = np.where(ones[:, None], ones_faces, zeros_faces)
+            return chosen
+        costs, gains = self.table.sides(self._weights, self.exponent, row)
+        whole, exact = self._whole(row)
+        return np.stack([whole, costs, gains, np.full(len(whole), exact)], axis=1)
 
-    def _face(self, unit: int, known: Fraction) -> tuple[int, bool, bool, bool]:
-        whole = math.floor(known / self.scale)
-        exact = whole * self.scale == known
-        return whole, known > self.least[unit], known < self.most[unit], exact
+    def _whole(self, row: NDArray[Any]) -> tuple[NDArray[Any], bool]:
+        """Return what the units of a row contribute, rounded down as the background is."""
+        found = self.table.whole(self._weights, self.exponent, row)
+        if found is not None:
+            return found
+        # Too far out for floats to be cut: as integers of any length.
+        each = [
+            Fraction(w) * Fraction(x) / self.scale
+            for w, x in zip(self._weights.tolist(), row.tolist(), strict=True)
+        ]
+        whole = [sum(math.floor(each[j]) for j in at) for at in self.table.columns]
+        return np.array(whole, dtype=object), all(c.denominator == 1 for c in each)
 
     @cached_property
     def _binary_faces(self) -> NDArray[np.object_]:
-        columns = self.model.first_columns
-        weights = [self.sign * Fraction(w) for w in self.model.weights[columns].tolist()]
-        zeros = [self._face(u, Fraction(0)) for u in range(len(weights))]
-        return np.array([zeros, [self._face(u, w) for u, w in enumerate(weights)]], dtype=object)
+        least, most = self.table.ranges_of_ones
+        zeros, ones = [], []
+        for w, low, high in zip(self._weights[self.table.first].tolist(), least, most, strict=True):
+            worth = [Fraction(0), Fraction(w)]
+            seen = [worth[k] for k in {int(low), int(high)}]
+            faces = [
+                (
+                    math.floor(c / self.scale),
+                    c > min(seen),
+                    c < max(seen),
+                    (c / self.scale).denominator == 1,
+                )
+                for c in worth
+            ]
+            zeros.append(faces[0])
+            ones.append(faces[1])
+        return np.array([zeros, ones], dtype=object)
 
-    @cached_property
-    def _exact_rows(self) -> dict[int, list[Fraction]]:
-        return {}
+
+def _bit_length(number: Fraction) -> int:
+    """Return the least power of two above a number; 0 for 0."""
+    if not number:
+        return 0
+    guess = number.numerator.bit_length() - number.denominator.bit_length()
+    return guess + (Fraction(2) ** guess <= number)
 
 
-def _level(model: LinearModel, positive: bool, scale: Fraction) -> int:
+def _level(model: LinearModel, positive: bool, exponent: int) -> int:
     """Return what a row of a class must reach, in whole numbers of a scale."""
-    reached = Fraction(model.threshold if positive else -model.threshold) / scale
+    threshold = Fraction(model.threshold if positive else -model.threshold)
+    reached = threshold / Fraction(2) ** exponent
     return math.floor(reached) + 1 if is_open(model, positive) else math.ceil(reached)

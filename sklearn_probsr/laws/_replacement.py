@@ -6,7 +6,7 @@ The guarantee of a set is the share of the rows that keep the class, an exact co
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.engines.rows._counts import Rows
 from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._ledger import MOST_BITS, Ledger
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rows_prover import RowsProver
 from sklearn_probsr.laws._rows_view import RowsView
 from sklearn_probsr.laws._sources import checked_rows, weighted_means
+from sklearn_probsr.laws._table import Table
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._base import Model
@@ -37,7 +37,7 @@ class Replacement(RowsView):
     """
 
     def __init__(self, ledger: Ledger, row: Row, scale: Fraction | None = None) -> None:
-        super().__init__(len(ledger.entries))
+        super().__init__(ledger.table.n_units)
         self.row = row
         self.ledger = ledger if scale is None else ledger.on(scale)
         faces = self.ledger.faces(row)
@@ -49,14 +49,17 @@ class Replacement(RowsView):
         self._costs, self._gains, exact = faces[:, 1:].T.astype(np.bool_)
         self.exact = self.ledger.exact and bool(exact.all())
         self._whole = faces[:, 0].astype(np.int64)
-        self.rows = Rows(
-            self.ledger.starts, ledger.weights, self._whole[:, None] - self.ledger.entries
-        )
+        self.margins, self.weights = self.ledger.starts, ledger.table.counts
 
-    @cached_property
-    def known(self) -> list[Fraction]:
-        """What the units of the instance contribute towards its class, exactly."""
-        return [self.ledger.sign * c for c in self.ledger.model.contributions(self.row)]
+    def gains(self, units: Sequence[int]) -> NDArray[np.int64]:
+        """Return what fixing some units adds to each margin, a table of their own."""
+        out = np.empty((len(units), len(self.weights)), dtype=np.int64)
+        self.write_gains(units, out, 0)
+        return out
+
+    def write_gains(self, units: Sequence[int], out: NDArray[np.int64], rival: int) -> None:
+        """Write what fixing some units adds, as one of the rivals in a table."""
+        self.ledger.gains(units, self._whole, out, rival)
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown costs some row anything."""
@@ -69,7 +72,7 @@ class Replacement(RowsView):
     @property
     def doubt(self) -> int:
         """How much a margin may be short by, plus one."""
-        return 0 if self.exact else self.n_units + 2
+        return 0 if self.exact else self.ledger.doubt
 
     def keeps(self, features: Collection[int]) -> NDArray[np.bool_]:
         """Tell which background rows keep the class, exactly."""
@@ -80,9 +83,7 @@ class Replacement(RowsView):
         keeps: NDArray[np.bool_] = margins >= 0
         doubtful = np.flatnonzero(~keeps & (margins > -self.doubt))
         if len(doubtful):
-            known = {u: self.known[u] for u in features}
-            for r in doubtful:
-                keeps[r] = self.ledger.keeps(int(r), known)
+            keeps[doubtful] = self.ledger.keep(doubtful, self.row, [*features])
         return keeps
 
     def by_mean_gain(self, units: list[int]) -> list[int]:
@@ -97,6 +98,7 @@ class RowsLaw(Law):
     def __init__(self, model: Model, distribution: Background) -> None:
         super().__init__(model, distribution)
         self.rows, self.weights = checked_rows(model, distribution), distribution.weights
+        self.table = Table(model, self.rows, self.weights)
 
     @cached_property
     def means(self) -> NDArray[np.float64]:
@@ -125,7 +127,7 @@ class RowsLaw(Law):
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
-        return int(self.rows.nbytes)
+        return self.table.nbytes
 
 
 class ReplacementLaw(RowsLaw):
@@ -139,14 +141,9 @@ class ReplacementLaw(RowsLaw):
     def ledger(self, positive: bool) -> Ledger:
         """Return what all rows contribute towards a class, written once."""
         if positive not in self._ledgers:
-            self._ledgers[positive] = Ledger.of(self.linear, self.rows, self.weights, positive)
+            self._ledgers[positive] = Ledger.of(self.linear, self.table, positive)
         return self._ledgers[positive]
 
     def view(self, row: Row) -> Replacement:
         """Return one instance, a checked row, before this law."""
         return Replacement(self.ledger(bool(self.linear.is_positive(row[None, :])[0])), row)
-
-    @property
-    def nbytes(self) -> int:
-        """About how much memory the tables take."""
-        return super().nbytes + sum(ledger.entries.nbytes for ledger in self._ledgers.values())

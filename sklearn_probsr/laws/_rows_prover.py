@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines.rows._counts import (
     branch_and_bound,
     greedy,
+    is_needed,
     kept_along,
     kept_weight,
     least_size,
-    open_rows,
     prune,
 )
 from sklearn_probsr.engines.rows._programme import solve
-from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._prover import MOST_MIXED, Prover
 from sklearn_probsr.laws._rows_view import RowsView, places
 from sklearn_probsr.laws._task import Task
 
@@ -35,10 +35,8 @@ class RowsProver(Prover):
         self.seen = view
         self.total = self.seen.total
         self.needed = math.ceil(task.delta * self.total)  # the least weight that reaches delta
-        self.budget = task.effort.visits(len(self.seen.rows.margins))
-        self.rows, self.safe = open_rows(
-            self.seen.rows, places(self.members), places(task.include), self.seen.doubt
-        )
+        self.budget = task.effort.visits(len(self.seen.margins))
+        self.rows, self.safe = self.seen.opened(self.members, task.include)
         self.most = self.safe + int(self.rows.weights.sum())  # no set keeps more
         self.places = {u: j for j, u in enumerate(self.members)}
         self.weights: dict[frozenset[int], int] = {}
@@ -91,6 +89,12 @@ class RowsProver(Prover):
         """Prove that nothing can be left out, or leave it out."""
         if self.monotone and self.pruned(self.in_order(chosen)) == chosen:
             return chosen, "subset-minimal", 0.0  # Corollary 4b
+        mixed = [u for u in self.in_order(chosen) if u not in self.pure]
+        if len(mixed) <= MOST_MIXED:
+            order = [*mixed, *(u for u in self.in_order(chosen) if u in self.pure)]
+            left, doubt = self.needed - self.safe, self.seen.doubt
+            if is_needed(self.rows, self._at(order), len(mixed), left, doubt):
+                return chosen, "subset-minimal", 0.0
         return super().claim(chosen)
 
     def best_of(self, size: int) -> set[int]:

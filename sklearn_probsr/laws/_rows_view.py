@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.rows._counts import Rows, greedy, kept_along, kept_weight, open_rows
+from sklearn_probsr.engines.rows._counts import Rows, greedy, kept_along, kept_weight, narrowed
 from sklearn_probsr.laws._view import TOL, View
 from sklearn_probsr.model._enclosure import Enclosure
 
@@ -27,14 +27,37 @@ class RowsView(View):
 
     Attributes
     ----------
-    rows : Rows
-        What each row has to spare, and what fixing each unit adds to it.
+    margins : ndarray of int64
+        What each row has to spare with nothing fixed; of several rivals side by side.
+    weights : ndarray of int64
+        How much each row counts.
     exact : bool
-        Whether no number in ``rows`` was rounded.
+        Whether no number was rounded.
     """
 
-    rows: Rows
+    margins: NDArray[np.int64]
+    weights: NDArray[np.int64]
     exact: bool
+
+    @abstractmethod
+    def gains(self, units: Sequence[int]) -> NDArray[np.int64]:
+        """Return what fixing some units adds to each margin, a table of their own."""
+
+    def rows_of(self, units: Sequence[int]) -> Rows:
+        """Return all rows, with the gains of some units."""
+        return Rows(self.margins, self.weights, self.gains(units))
+
+    @property
+    def rows(self) -> Rows:
+        """All rows, with the gains of all units; made anew each time, as it is large."""
+        return self.rows_of(range(self.n_units))
+
+    def opened(self, members: Sequence[int], forced: Sequence[int]) -> tuple[Rows, int]:
+        """Return the rows that members decide, forced ones fixed, and the weight always kept."""
+        margins = self.margins.copy()
+        for unit in forced:
+            margins += self.gains([unit])[0]
+        return narrowed(Rows(margins, self.weights, self.gains(members)), self.doubt)
 
     @property
     @abstractmethod
@@ -52,16 +75,17 @@ class RowsView(View):
     @cached_property
     def total(self) -> int:
         """The weight of all rows together."""
-        return int(self.rows.weights.sum())
+        return int(self.weights.sum())
 
     def counted(self, features: Collection[int]) -> tuple[int, NDArray[np.int64], int]:
         """Return the weight that is surely kept, all margins, and how many rows are in doubt."""
-        return kept_weight(self.rows, places(features), self.doubt)
+        fixed = list(features)
+        return kept_weight(self.rows_of(fixed), np.arange(len(fixed)), self.doubt)
 
     def weight(self, features: Collection[int]) -> int:
         """Return the weight of the background rows that keep the class, exactly."""
         kept, _, unsure = self.counted(features)
-        return int(self.rows.weights @ self.keeps(features)) if unsure else int(kept)
+        return int(self.weights @ self.keeps(features)) if unsure else int(kept)
 
     def enclose(
         self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
@@ -76,7 +100,7 @@ class RowsView(View):
     def ranking(self) -> list[int]:
         """Return all units in the order in which greed fixes them."""
         members = self.members()
-        rows, _ = open_rows(self.rows, places(members), places(()), self.doubt)
+        rows, _ = self.opened(members, ())
         order = [members[j] for j in greedy(rows, np.inf, False)]
         chosen = set(order)
         return [
@@ -94,7 +118,8 @@ class RowsView(View):
 
         Up to the first size that reaches what is needed, and ``at`` least so many.
         """
-        kept, unsure = kept_along(self.rows, places(order), self.doubt, needed, at)
+        rows, steps = self.rows_of(order), np.arange(len(order))
+        kept, unsure = kept_along(rows, steps, self.doubt, needed, at)
         for k in np.flatnonzero(unsure).tolist():
             kept[k] = self.weight(order[:k])
         return kept
@@ -103,6 +128,6 @@ class RowsView(View):
         self, forced: Sequence[int], order: list[int], samples: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """Count, of so many background rows drawn, those that keep the class, at every size."""
-        counts = rng.multinomial(samples, self.rows.weights / self.rows.weights.sum())
+        counts = rng.multinomial(samples, self.weights / self.weights.sum())
         sizes = range(len(order) + 1)
         return np.array([int(counts @ self.keeps([*forced, *order[:k]])) for k in sizes])

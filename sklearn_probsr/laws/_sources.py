@@ -189,12 +189,17 @@ def checked_rows(model: Model, data: Data) -> NDArray[Any]:
     model.check_columns(data.columns, "The background")
     if model.units is None:
         return binary_rows(data.rows, model.feature_names)
-    return model.check_values(data.rows, "The background")
+    rows = model.check_values(data.rows, "The background")
+    # The same numbers, which are not kept twice.
+    return data.rows if data.rows.dtype == rows.dtype else rows
 
 
 def weighted_means(rows: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the mean of every column."""
-    means: NDArray[np.float64] = np.average(rows.astype(np.float64), axis=0, weights=weights)
+    counts = weights.astype(np.float64)
+    values = rows.astype(np.float64, copy=False)
+    # Neither by BLAS, whose digits depend on how many threads it has, nor with a copy of floats.
+    means: NDArray[np.float64] = np.einsum("i,ij->j", counts, values) / counts.sum()
     return means
 
 

@@ -157,7 +157,7 @@ def finite_floats(array: NDArray[Any], names: Sequence[str], name: str) -> NDArr
     try:
         if np.iscomplexobj(array):
             raise TypeError
-        rows = np.array(array, dtype=np.float64)
+        rows = np.array(array, dtype=np.float64, order="C")
         finite = np.isfinite(rows)
     except (TypeError, ValueError, OverflowError):
         rows = np.full(array.shape, np.nan)

@@ -24,15 +24,20 @@ __all__ = [
     "Rows",
     "branch_and_bound",
     "greedy",
+    "is_needed",
     "kept_along",
     "kept_weight",
     "least_size",
+    "narrowed",
     "open_rows",
     "prune",
+    "worst_gains",
 ]
 
 # The most numbers in the table of a branch and bound.
 _MOST_CELLS = 2**26
+# The most numbers of which rows are sorted: branch and bound, which gains from that, has a budget.
+_MOST_SORTED = 2**19
 
 
 class Rows(NamedTuple):
@@ -103,43 +108,79 @@ def open_rows(
     A row that keeps the class whatever is fixed, or surely loses it whatever is fixed, needs no
     more looking at (Lemma 31).
     """
-    n = len(rows.weights)
-    rivals = len(rows.margins) // max(n, 1)
     margins = rows.margins.copy()
     for i in range(len(forced)):
         _shift(margins, rows, forced[i], 1)
+    gains = np.empty((len(members), len(margins)), dtype=np.int64)
+    for i in range(len(members)):
+        gains[i] = rows.gains[members[i]]
+    return narrowed(Rows(margins, rows.weights, gains), doubt)
+
+
+@kernel
+def narrowed(rows: Rows, doubt: int) -> tuple[Rows, int]:
+    """Return the rows that members decide, and the weight that is always kept.
+
+    The table of gains is written over: it may be as large as the data. Rows that are few enough
+    to be branched on are sorted.
+    """
+    n = len(rows.weights)
+    rivals = len(rows.margins) // max(n, 1)
+    margins = rows.margins
     least = margins.copy()
     most = margins.copy()
-    for i in range(len(members)):
-        gain = rows.gains[members[i]]
+    for i in range(len(rows.gains)):
+        gain = rows.gains[i]
         for r in range(len(gain)):
             least[r] += min(gain[r], 0)
             most[r] += max(gain[r], 0)
     safe = np.int64(0)
-    start = np.empty(n, dtype=np.int64)
     is_open = np.empty(n, dtype=np.bool_)
     for r in range(n):
-        start[r] = _worst(margins, r, n)
         always = _worst(least, r, n) >= 0
         safe += rows.weights[r] * always
         is_open[r] = not always and _worst(most, r, n) >= -doubt
     left = np.flatnonzero(is_open)
-    left = left[np.argsort(start[left])]  # the worst first: they refute a set soonest
-    places = np.empty(len(left) * rivals, dtype=np.int64)
+    if rows.gains.size <= _MOST_SORTED:
+        start = np.empty(len(left), dtype=np.int64)
+        for i in range(len(left)):
+            start[i] = _worst(margins, left[i], n)
+        left = left[np.argsort(start)]  # the worst first: they refute a set soonest
+    elif 10 * len(left) > 9 * n:
+        # Not worth moving; rows that are always kept are then counted as the others are.
+        return Rows(margins, rows.weights.copy(), rows.gains), np.int64(0)  # type: ignore[return-value]
+    places = np.empty(len(left) * rivals, dtype=np.intp)
     for i in range(len(left)):
         for j in range(rivals):
             places[i * rivals + j] = left[i] * rivals + j
-    gains = np.empty((len(members), len(places)), dtype=np.int64)
-    for i in range(len(members)):
-        gain = rows.gains[members[i]]
-        for j in range(len(places)):
-            gains[i, j] = gain[places[j]]
+    m = len(places)
+    flat = rows.gains.ravel()
+    for i in range(len(rows.gains)):
+        # Line by line: what is written over has been read.
+        flat[i * m : (i + 1) * m] = rows.gains[i][places]
+    gains = flat[: len(rows.gains) * m].reshape((len(rows.gains), m))
     return Rows(margins[places], rows.weights[left], gains), safe  # type: ignore[return-value]
+
+
+@kernel
+def worst_gains(rows: Rows) -> NDArray[np.float64]:
+    """Return what fixing each member adds before each row's worst rival, summed up, about."""
+    n = len(rows.weights)
+    rivals = len(rows.margins) // n
+    total = np.zeros(len(rows.gains))
+    worst = np.empty(n, dtype=np.intp)
+    for r in range(n):
+        worst[r] = r * rivals + np.argmin(rows.margins[r * rivals : (r + 1) * rivals])
+    for j in range(len(rows.gains)):
+        gain = rows.gains[j]
+        for r in range(n):
+            total[j] += float(rows.weights[r]) * float(gain[worst[r]])
+    return total
 
 
 @inner
 def _look_at(
-    margins: NDArray[np.float64], weights: NDArray[np.float64], gain: NDArray[np.float64]
+    margins: NDArray[np.float64], weights: NDArray[np.float64], gain: NDArray[np.int64]
 ) -> tuple[float, float]:
     """Return the weight kept with a member fixed, and what is missing in the other rows."""
     kept = 0.0
@@ -171,26 +212,25 @@ def greedy(rows: Rows, needed: float, hinge: bool) -> NDArray[np.int64]:
     ``hinge`` only at the latter. It goes by floats: what it finds is to be counted exactly.
     """
     h, n = rows.gains.shape
-    gains = rows.gains.astype(np.float64)
     margins = rows.margins.astype(np.float64)
     weights = rows.weights.astype(np.float64)
     order = np.empty(h, dtype=np.int64)
     free = np.ones(h, dtype=np.bool_)
-    kept, _ = _look_at(margins, weights, np.zeros(n))
+    kept, _ = _look_at(margins, weights, np.zeros(n, dtype=np.int64))
     for k in range(h):
         if kept >= needed:
             return order[:k]
         best, best_rank, best_missing = -1, -1.0, -np.inf
         for j in range(h):
             if free[j]:
-                now, missing = _look_at(margins, weights, gains[j])
+                now, missing = _look_at(margins, weights, rows.gains[j])
                 rank = 0.0 if hinge else now
                 if rank > best_rank or (rank == best_rank and missing > best_missing):
                     best, best_rank, best_missing, kept = j, rank, missing, now
         order[k] = best
         free[best] = False
         for r in range(n):
-            margins[r] += gains[best, r]
+            margins[r] += rows.gains[best, r]
     return order
 
 
@@ -388,3 +428,35 @@ def prune(
                 else:
                     _shift(margins, rows, order[i], 1)
     return stays, True
+
+
+@kernel
+def is_needed(rows: Rows, chosen: NDArray[np.intp], mixed: int, needed: int, doubt: int) -> bool:
+    """Prove that nothing can be left out: no set of the first ``mixed``, none of the others alone.
+
+    Sets are gone through so that each differs from the one before by one member. False is no proof
+    of the contrary: a row may have been in doubt.
+    """
+    margins = rows.margins.copy()
+    for i in range(len(chosen)):
+        _shift(margins, rows, chosen[i], 1)
+    out = np.zeros(len(chosen), dtype=np.bool_)
+    for step in range(1, 2**mixed + len(chosen) - mixed):
+        i = 0
+        if step < 2**mixed:
+            while not step >> i & 1:
+                i += 1
+        else:
+            i = mixed + step - 2**mixed
+        out[i] = not out[i]
+        _shift(margins, rows, chosen[i], -1 if out[i] else 1)
+        kept, doubtful = _count(margins, rows.weights, doubt)
+        if doubtful or kept >= needed:
+            return False
+        if step == 2**mixed - 1:  # of the mixed ones, the last alone is out
+            for j in range(mixed):
+                if out[j]:
+                    _shift(margins, rows, chosen[j], 1)
+        elif step >= 2**mixed:
+            _shift(margins, rows, chosen[i], 1)
+    return True

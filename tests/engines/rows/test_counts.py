@@ -11,9 +11,11 @@ from sklearn_probsr.engines.rows._counts import (
     Rows,
     branch_and_bound,
     greedy,
+    is_needed,
     kept_along,
     kept_weight,
     least_size,
+    narrowed,
     open_rows,
     prune,
 )
@@ -64,6 +66,42 @@ def test_what_pruning_leaves_is_needed(seed: int, mixed: bool) -> None:
     assert kept(rows, left) >= needed
     for i in range(len(left)):
         assert kept(rows, np.delete(left, i)) < needed
+
+
+@pytest.mark.parametrize("mixed", range(6))
+@pytest.mark.parametrize("seed", range(10))
+def test_nothing_can_be_left_out(seed: int, mixed: int) -> None:
+    """It is proved iff leaving out any of the mixed ones, or one of the others, loses too much."""
+    rows = some_rows(seed, True)
+    order = np.array([3, 1, 5, 0, 2])
+    first, others = order[:mixed], order[mixed:]
+    removals = [s for s in all_sets(first.tolist()) if len(s)] + [
+        others[i : i + 1] for i in range(len(others))
+    ]
+    best = max(kept(rows, np.setdiff1d(order, removal)) for removal in removals)
+    assert is_needed(rows, order, mixed, best + 1, 0)
+    assert not is_needed(rows, order, mixed, best, 0)
+    assert not is_needed(rows, order, mixed, best + 1, 10**6)
+
+
+@pytest.mark.parametrize("rivals", [1, 2])
+@pytest.mark.parametrize("spread", [4, 40])
+def test_many_rows_are_narrowed_in_place(spread: int, rivals: int) -> None:
+    """Sets of members are counted as before, whether few or most of the rows are open."""
+    rng = np.random.default_rng(spread)
+    n = 2**16
+    rows = Rows(
+        rng.integers(-spread, spread, n * rivals),
+        rng.integers(1, 4, n),
+        rng.integers(-4 if spread < 10 else 0, 9, (10, n * rivals)),
+    )
+    table = rows.gains.copy()
+    left, safe = narrowed(Rows(rows.margins.copy(), rows.weights, table), 0)
+    assert np.shares_memory(left.gains, table)
+    assert (len(left.weights) == n) == (spread == 4)
+    for chosen in ([], [3], [1, 9, 4], range(10)):
+        at = np.array(chosen, dtype=np.intp)
+        assert safe + kept_weight(left, at, 0)[0] == kept_weight(rows, at, 0)[0]
 
 
 def test_a_row_in_doubt_is_not_decided() -> None:

@@ -1,0 +1,254 @@
+"""The rows of a background, as contributions of any model of its columns are cut from them.
+
+One table serves both classes and all duels of a law: what depends on the rows alone is computed
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines.rows._floors import (
+    Factors,
+    Ranges,
+    add_floors,
+    are_whole,
+    factors,
+    ranges_of,
+)
+from sklearn_probsr.model._base import Model
+
+__all__ = ["Table"]
+
+# Contributions of an instance below this, of values below this times the largest of the background,
+# are cut to whole numbers in floats (Proposition 15).
+_ROOM = 2.0**50
+# So many states are told apart by comparing them one by one.
+_FEW = 64
+
+
+class Table:
+    """The rows of a background in the columns of a model.
+
+    ``weights`` of methods are those of a model with these columns, signed towards a class;
+    contributions are in whole numbers of ``2^exponent``.
+
+    Parameters
+    ----------
+    model : Model
+        Its units and columns count; its weights do not.
+    rows : ndarray of shape (n, d)
+        Checked rows.
+    counts : ndarray of int64, shape (n,)
+        How much each row counts.
+
+    Attributes
+    ----------
+    columns : list of list of int
+        The columns of every unit.
+    binary : bool
+        Whether every unit is one column of zeros and ones.
+    """
+
+    def __init__(self, model: Model, rows: NDArray[Any], counts: NDArray[np.int64]) -> None:
+        # Kernels see one kind of counts, those that may be written to, and are compiled once.
+        self.rows, self.counts = _frozen(rows), counts.copy()
+        units = model.units
+        self.n_units, self.n_columns = model.n_units, model.n_features
+        self.columns = [[u] if units is None else [*units[u].columns] for u in range(self.n_units)]
+        self.first = [at[0] for at in self.columns]
+        self.binary = units is None or all(unit.is_binary for unit in units)
+        self.single = np.array([len(at) == 1 for at in self.columns], dtype=np.bool_)
+        self._extremes: dict[tuple[bytes, int], tuple[Fraction, Fraction]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        return int(self.rows.nbytes) + (len(self.rows) * self.n_units if self.binary else 0)
+
+    def ones_of(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return where the units of rows are 1, one line a unit, if all are binary."""
+        ones = rows if rows.dtype == np.bool_ else rows[:, self.first] == 1
+        return np.ascontiguousarray(ones.T, dtype=np.bool_)
+
+    @cached_property
+    def _ones(self) -> NDArray[np.bool_]:
+        return self.ones_of(self.rows)
+
+    @cached_property
+    def ranges_of_ones(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The least and the most that binary units are in any row."""
+        return np.all(self._ones, axis=1), np.any(self._ones, axis=1)
+
+    @cached_property
+    def _ranges(self) -> Ranges:
+        return ranges_of(self.rows, self.counts)
+
+    @cached_property
+    def sizes(self) -> list[Fraction]:
+        """The largest size of a value in every column."""
+        if self.binary:
+            return [Fraction(1)] * self.n_columns
+        largest = np.maximum(np.abs(self._ranges.least), np.abs(self._ranges.most))
+        return [Fraction(x) for x in largest.tolist()]
+
+    def measure(self, weights: NDArray[np.float64], finest: int) -> tuple[bool, int]:
+        """Return whether a scale measures all contributions, and the exponent of one to take.
+
+        It is the coarsest of those that do, up to 1 and not finer than ``finest``; if none does,
+        the finest.
+        """
+        if self.binary:
+            digits = [Fraction(w) / Fraction(2) ** finest for w in weights.tolist()]
+            exact, bits = all(c.denominator == 1 for c in digits), 0
+            for c in digits if exact else ():
+                bits |= int(c)
+        else:
+            exact, bits = are_whole(self.rows, self._factors(weights, finest))
+        if not exact:
+            return False, finest
+        trailing = (bits & -bits).bit_length() - 1 if bits else -finest
+        return True, min(finest + max(trailing, 0), max(finest, 0))
+
+    def _factors(
+        self, weights: NDArray[np.float64], exponent: int, units: Sequence[int] | None = None
+    ) -> Factors:
+        """Return what makes contributions of columns; some units are the lines of a table."""
+        places = np.full(self.n_columns, -1, dtype=np.intp)
+        for line, u in enumerate(range(self.n_units) if units is None else units):
+            places[self.columns[u]] = line
+        return factors(self._ranges, weights, places, exponent)
+
+    def write(
+        self,
+        units: Sequence[int],
+        weights: NDArray[np.float64],
+        exponent: int,
+        known: NDArray[np.int64],
+        out: NDArray[np.int64],
+        rival: int = 0,
+    ) -> None:
+        """Write what is known of some units less what they contribute in each row."""
+        n = len(self.rows)
+        rivals = out.shape[1] // n
+        if self.binary:
+            whole = self._whole_ones(weights, exponent)
+            for line, u in enumerate(units):
+                out[line, rival::rivals] = np.where(
+                    self._ones[u], known[line] - whole[u], known[line]
+                )
+            return
+        out.reshape(-1, n, rivals)[:, :, rival] = known[:, None]
+        add_floors(self.rows, self._factors(weights, exponent, units), -1, out, rivals, rival)
+
+    def sums(self, weights: NDArray[np.float64], exponent: int) -> NDArray[np.int64]:
+        """Return what all units contribute together in each row."""
+        total = np.zeros((1, len(self.rows)), dtype=np.int64)
+        if self.binary:
+            for ones, whole in zip(self._ones, self._whole_ones(weights, exponent), strict=True):
+                total[0] += np.where(ones, whole, 0)
+        else:
+            made = self._factors(weights, exponent)
+            add_floors(self.rows, made._replace(places=np.zeros_like(made.places)), 1, total, 1, 0)
+        summed: NDArray[np.int64] = total[0]
+        return summed
+
+    def _whole_ones(self, weights: NDArray[np.float64], exponent: int) -> NDArray[np.int64]:
+        """Return what binary units contribute when they are 1."""
+        scale = Fraction(2) ** exponent
+        return np.array([Fraction(w) // scale for w in weights[self.first].tolist()], np.int64)
+
+    def means(self, weights: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+        """Return about what each unit contributes on average."""
+        if self.binary:
+            counts = self.counts.astype(np.float64)
+            # Not by BLAS, whose digits depend on how many threads it has.
+            shares = (self._ones * counts).sum(axis=1) / counts.sum()
+            means: NDArray[np.float64] = shares * self._whole_ones(weights, exponent)
+            return means
+        made = self._factors(weights, exponent)
+        found = np.zeros(self.n_units)
+        np.add.at(found, made.places, made.whole * self._ranges.means[made.columns])
+        return found
+
+    def whole(
+        self, weights: NDArray[np.float64], exponent: int, row: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], bool] | None:
+        """Return what the units of an instance contribute, and whether nothing was rounded.
+
+        None if that is too much for floats.
+        """
+        made = self._factors(weights, exponent)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.abs(row[made.columns] * made.first * made.second)
+            sizes = values * np.abs(made.whole)
+        if not (sizes.sum() < _ROOM and values.max(initial=0.0) < _ROOM):
+            return None
+        found = np.zeros((self.n_units, 1), dtype=np.int64)
+        one = _frozen(row[None, :])
+        add_floors(one, made, 1, found, 1, 0)
+        return found[:, 0], bool(are_whole(one, made)[0])
+
+    def sides(
+        self, weights: NDArray[np.float64], exponent: int, row: NDArray[Any]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell of which units an instance has more than some row contributes, and less."""
+        values, least, most = (
+            row[self.first],
+            *(side[self.first] for side in (self._ranges.least, self._ranges.most)),
+        )
+        heads = weights[self.first]
+        above, below = values > least, values < most
+        more = np.where(heads > 0, above, below) & (heads != 0)
+        less = np.where(heads > 0, below, above) & (heads != 0)
+        for u in np.flatnonzero(~self.single).tolist():
+            low, high = self._extreme(weights, exponent, u)
+            known = _worth(weights[self.columns[u]], row[self.columns[u]])
+            more[u], less[u] = known > low, known < high
+        return more, less
+
+    def _extreme(
+        self, weights: NDArray[np.float64], exponent: int, unit: int
+    ) -> tuple[Fraction, Fraction]:
+        """Return the least and the most that a unit of several columns contributes, exactly."""
+        at = self.columns[unit]
+        key = (weights[at].tobytes(), unit)
+        if key not in self._extremes:
+            line = np.empty((1, len(self.rows)), dtype=np.int64)
+            self.write([unit], weights, exponent, np.zeros(1, dtype=np.int64), line)
+            # Each column was rounded by less than one, so the extremes are among these.
+            low = line[0] >= line.max() - len(at)
+            high = line[0] <= line.min() + len(at)
+            self._extremes[key] = (
+                min(_worth(weights[at], state) for state in _distinct(self.rows[low][:, at])),
+                max(_worth(weights[at], state) for state in _distinct(self.rows[high][:, at])),
+            )
+        return self._extremes[key]
+
+
+def _frozen(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return rows as kernels are compiled for: read-only, one after the other."""
+    frozen = np.ascontiguousarray(rows).view()
+    frozen.flags.writeable = False
+    return frozen
+
+
+def _worth(weights: NDArray[np.float64], values: NDArray[Any]) -> Fraction:
+    """Return a sum of products, exactly."""
+    terms = zip(weights.tolist(), values.tolist(), strict=True)
+    return sum((Fraction(w) * Fraction(x) for w, x in terms), Fraction(0))
+
+
+def _distinct(states: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Return the different rows; mostly they are few."""
+    found: list[NDArray[np.float64]] = []
+    while len(states) and len(found) < _FEW:
+        found.append(states[0])
+        states = states[(states != states[0]).any(axis=1)]
+    return [*found, *np.unique(states, axis=0)]
