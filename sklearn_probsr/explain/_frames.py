@@ -44,7 +44,7 @@ def gains(reasons: SufficientReasons) -> tuple[NDArray[np.float64], NDArray[np.f
             levels.append(known[key])
             facts |= {(unit, row[columns[unit]].tobytes())}
         base[i] = levels[0]
-        values[i, features] = np.diff(levels)
+        values[i, list(features)] = np.diff(levels)
     return values, base
 
 
@@ -53,17 +53,15 @@ def table(reasons: SufficientReasons, index: Any) -> Any:
     import pandas as pd
 
     told, law = reasons.in_order, law_of(reasons.model, reasons.distribution)
-    minimality = reasons.minimality.astype(object)
-    minimality[reasons.status == "invalid"] = None
     columns = {
         "prediction": reasons.prediction,
         "reason": told.named(reasons.model.unit_names),
         "reason_size": reasons.size,
         "guarantee_lower": reasons.lower,
         "guarantee_upper": reasons.upper,
-        "minimality": minimality,
+        "minimality": _words(reasons.minimality),
         "distribution": str(reasons.distribution),
-        "status": reasons.status.astype(object),
+        "status": _words(reasons.status),
         "message": reasons.message,
     }
     if law.conditional:
@@ -71,7 +69,18 @@ def table(reasons: SufficientReasons, index: Any) -> Any:
     return pd.DataFrame(columns, index=index)
 
 
-def _shared(reasons: SufficientReasons, features: list[list[int]]) -> dict[str, Any]:
+def _words(column: NDArray[np.str_]) -> NDArray[Any]:
+    """Return words as objects, one for each different word; None for no word."""
+    found, left = np.full(len(column), None, dtype=object), column != ""
+    while left.any():
+        word = str(column[int(np.argmax(left))])
+        same = column == word
+        found[same] = word
+        left &= ~same
+    return found
+
+
+def _shared(reasons: SufficientReasons, features: list[tuple[int, ...]]) -> dict[str, Any]:
     """Return how many rows share the facts of each reason; none of an invalid row."""
     valid = reasons.status != "invalid"
     held = [

@@ -71,14 +71,14 @@ class GuaranteeCurves:
         names = np.array([*self.feature_names, None], dtype=object)
         order = [[-1, *curve.order.tolist()] for curve in self]
         levels = [self.index.get_level_values(k)[rows] for k in range(self.index.nlevels)]
-        return pd.DataFrame(
-            {
-                "feature": pd.array(names[np.array(order, dtype=np.intp).ravel()], dtype=object),
-                "lower": np.concatenate([np.zeros(0), *(curve.lower for curve in self)]),
-                "upper": np.concatenate([np.zeros(0), *(curve.upper for curve in self)]),
-            },
-            index=pd.MultiIndex.from_arrays([*levels, size], names=[*self.index.names, "size"]),
+        index = pd.MultiIndex.from_arrays([*levels, size], names=[*self.index.names, "size"])
+        fixed = names[np.array(order, dtype=np.intp).ravel()]
+        lower, upper = (
+            np.concatenate([np.zeros(0), *(getattr(curve, end) for curve in self)])
+            for end in ("lower", "upper")
         )
+        feature = pd.Series(fixed, index=index, dtype=object)  # so that None stays None
+        return pd.DataFrame({"feature": feature, "lower": lower, "upper": upper})
 
 
 def curves(law: Law, taken: Sifted, tol: float) -> GuaranteeCurves:

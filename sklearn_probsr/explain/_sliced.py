@@ -60,6 +60,12 @@ class SlicedExplanation(shap.Explanation):
         return np.asarray(self._s.instance, dtype=np.intp)
 
     @property
+    def _is_whole(self) -> bool:
+        """Whether these are all reasons in their order, so that nothing has to be looked up."""
+        at, n = np.atleast_1d(self._at), len(self._reasons)
+        return len(at) == n and np.array_equal(at, np.arange(n))
+
+    @property
     def _units(self) -> NDArray[np.intp]:
         """Which features these are."""
         return np.asarray(self._s.unit, dtype=np.intp)
@@ -114,12 +120,12 @@ class SlicedExplanation(shap.Explanation):
     @property
     def index(self) -> Any:
         """What the rows are called: the index of the frame that was explained."""
-        return self._index[np.atleast_1d(self._at)]
+        return self._index if self._is_whole else self._index[np.atleast_1d(self._at)]
 
     @property
     def reasons(self) -> SufficientReasons:
         """The reasons of these rows, with their model and distribution."""
-        return self._reasons[np.atleast_1d(self._at)]
+        return self._reasons if self._is_whole else self._reasons[np.atleast_1d(self._at)]
 
     @property
     def delta(self) -> float:

@@ -31,18 +31,18 @@ class Ordered:
     def __init__(self, features: NDArray[np.intp], sizes: NDArray[np.int64]) -> None:
         self.features, self.ends = features, np.cumsum(sizes).tolist()
 
-    def __iter__(self) -> Iterator[list[int]]:
-        return iter(self._cut(self.features.tolist()))
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return iter(self._cut(self.features))
 
     def named(self, names: tuple[str, ...]) -> NDArray[Any]:
         """Return for each row the names of its features, as a tuple."""
         found = np.empty(len(self.ends), dtype=object)
-        told = np.array(names, dtype=object)[self.features].tolist()
-        found[:] = [tuple(part) for part in self._cut(told)]
+        found[:] = self._cut(np.array(names, dtype=object)[self.features])
         return found
 
-    def _cut(self, told: list[Any]) -> list[list[Any]]:
-        return [told[a:b] for a, b in zip([0, *self.ends], self.ends, strict=False)]
+    def _cut(self, told: NDArray[Any]) -> list[tuple[Any, ...]]:
+        whole = tuple(told.tolist())
+        return [whole[a:b] for a, b in zip([0, *self.ends], self.ends, strict=False)]
 
 
 def in_order(
@@ -75,7 +75,7 @@ def _some(
     # A column for each place in a set: those of small sets end with infinities.
     shape = (len(rows), int(sizes.max(initial=0)))
     keys, held = np.full(shape, np.inf), np.zeros(shape, dtype=np.intp)
-    keys[at, place] = -_scores(model, rows, distribution)[at, units]
+    keys[at, place] = -_scores(model, rows, distribution, at, units)
     if forced:
         front = np.full(mask.shape[1], -1)
         front[list(forced)] = np.arange(len(forced))
@@ -89,33 +89,44 @@ def _some(
     return inside
 
 
-def _scores(model: Model, rows: NDArray[Any], distribution: Any) -> NDArray[np.float64]:
-    """Return how telling each unit is in each row; of several rivals, the closest counts."""
+def _scores(
+    model: Model,
+    rows: NDArray[Any],
+    distribution: Any,
+    at: NDArray[np.intp],
+    units: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    """Return how telling some units are, each in a row; of several rivals the closest counts."""
     if not model.by_class:
         duel: LinearModel = model.closest(rows)
-        return _scores_in(duel, model, rows, distribution)
-    rivals: dict[int, tuple[LinearModel, list[int]]] = {}
-    for i, row in enumerate(rows):
-        duel = model.closest(row)
-        rivals.setdefault(id(duel), (duel, []))[1].append(i)
-    found = np.zeros((len(rows), model.n_units))
-    for duel, at in rivals.values():
-        found[at] = _scores_in(duel, model, rows[at], distribution)
+        return _scores_in(duel, model, rows, distribution, at, units)
+    found = np.zeros(len(at))
+    duels = [model.closest(row) for row in rows]
+    which = np.array([id(duel) for duel in duels], dtype=np.uint64)[at]
+    for duel in {id(duel): duel for duel in duels}.values():
+        some = which == id(duel)
+        found[some] = _scores_in(duel, model, rows, distribution, at[some], units[some])
     return found
 
 
 def _scores_in(
-    duel: LinearModel, model: Model, rows: NDArray[Any], distribution: Any
+    duel: LinearModel,
+    model: Model,
+    rows: NDArray[Any],
+    distribution: Any,
+    at: NDArray[np.intp],
+    units: NDArray[np.intp],
 ) -> NDArray[np.float64]:
     """Return scores as in `Instance.order`; mean costs if units are not binary."""
-    positive, core = duel.is_positive(rows)[:, None], duel.binary_core
+    positive, core = duel.is_positive(rows), duel.binary_core
     if core is not None:
-        weights = core.weights
-        helps = (duel.core_rows(rows) == (weights > 0)) == positive
-        sized = np.abs(weights)
-        return np.where(helps & (weights != 0), sized, -sized)
+        weights = core.weights[units]
+        helps = (duel.core_rows(rows)[at, units] == (weights > 0)) == positive[at]
+        return np.where(helps & (weights != 0), 1.0, -1.0) * np.abs(weights)
     means = law_of(model, distribution).means
     with np.errstate(over="ignore", invalid="ignore"):  # 1e300 times 1e300 comes first all the same
         scale = float(np.abs(duel.weights).max()) or 1.0
-        signed = np.where(positive, 1.0, -1.0)
-        return model.sum_by_unit(np.nan_to_num(signed * (duel.weights / scale) * (rows - means)))
+        signed = np.where(positive, 1.0, -1.0)[:, None] * (duel.weights / scale)
+        costs = model.sum_by_unit(np.nan_to_num(signed * (rows - means)))
+    mean_costs: NDArray[np.float64] = costs[at, units]
+    return mean_costs

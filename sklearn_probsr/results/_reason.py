@@ -313,4 +313,4 @@ class SufficientReasons:
         """Return the features of a reason, the most telling first."""
         one = slice(i, i + 1)
         told = in_order(self.model, self.rows[one], self.mask[one], self.distribution, self.forced)
-        return tuple(next(iter(told)))
+        return next(iter(told))

@@ -245,7 +245,8 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         raise UnsoundError(f"reasons/mask must have {model.n_units} columns, got {width}")
     columns["rows"] = model.check_values(columns["rows"], "reasons/rows")
     flagged = _flagged(told["flagged"], len(columns["mask"]))
-    invalid = np.array([flagged.get(i, ("",))[0] == "invalid" for i in range(len(columns["mask"]))])
+    invalid = np.zeros(len(columns["mask"]), dtype=np.bool_)
+    invalid[[i for i, (status, _) in flagged.items() if status == "invalid"]] = True
     _check_columns(columns, width, invalid)
     forced = tuple(
         whole(unit, "meta.reasons.forced", 0, width - 1)
