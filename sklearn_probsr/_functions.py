@@ -275,10 +275,19 @@ def sufficient_reasons(
 
 
 def answer(
-    law: Law, rows: NDArray[Any], options: Options, method: str, random_state: Any
+    law: Law,
+    rows: NDArray[Any],
+    options: Options,
+    method: str,
+    random_state: Any,
+    flag: bool = False,
 ) -> SufficientReasons:
-    """Return the reasons of checked rows; `sufficient_reasons` says what is asked."""
+    """Return the reasons of checked rows; `sufficient_reasons` says what is asked.
+
+    With ``flag`` no row ends the search: one that does not reach delta gets its best set.
+    """
     task, slack, risk = options.task(law.model), options.slack, options.risk
+    task = replace(task, flag=flag)
     if method not in _METHODS:
         raise InvalidInputError(f"method must be one of {_METHODS}, got {method!r}.")
     if method != "certified":
@@ -315,6 +324,7 @@ def answer(
         method=method,
         forced=task.include,
         exact=found.exact,
+        flagged={i: ("unreachable", text) for i, text in found.flagged.items()},
     )
 
 

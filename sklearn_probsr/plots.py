@@ -1,7 +1,8 @@
 """Pictures of sufficient reasons, where shap's own are not enough.
 
-Every function returns the Axes, draws on ``ax`` if one is given, and never shows anything by
-itself. Colours are shap's: red pushes the decision function up, blue down.
+Every function returns the Axes, draws on ``ax`` if one is given, and shows nothing unless asked
+with ``show=True``. Rows that are flagged are left out, and the title says how many. Colours are
+shap's: red pushes the decision function up, blue down.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ _NOTHING = "no reason holds a feature"
 
 
 def curve(
-    reasons: ReasonExplanation, *, ax: Axes | None = None, max_size: int | None = None
+    reasons: ReasonExplanation,
+    *,
+    ax: Axes | None = None,
+    max_size: int | None = None,
+    show: bool = False,
 ) -> Axes:
     """Draw the guarantee against the number of features fixed.
 
@@ -46,6 +51,8 @@ def curve(
     ax : matplotlib Axes or None, default=None
     max_size : int or None, default=None
         The most features on the axis; None: a little more than the reasons have.
+    show : bool, default=False
+        Whether to call ``matplotlib.pyplot.show()``; else that is left to you, or to the notebook.
 
     Returns
     -------
@@ -76,9 +83,9 @@ def curve(
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("features fixed")
     ax.set_ylabel("probability that the class is kept")
-    canvas.title(ax, [f"over {told.distribution}"], pad=8)
+    canvas.title(ax, [f"over {told.distribution}", *canvas.note(reasons)], pad=8)
     canvas.plain(ax)
-    return ax
+    return canvas.done(ax, show)
 
 
 def _along(told: SufficientReasons, i: int, shown: int) -> NDArray[np.float64]:
@@ -117,7 +124,13 @@ def _lines(ax: Axes, told: SufficientReasons, lower: Any, upper: Any) -> None:
         )  # fmt: skip
 
 
-def frequency(reasons: ReasonExplanation, *, ax: Axes | None = None, max_display: int = 15) -> Axes:
+def frequency(
+    reasons: ReasonExplanation,
+    *,
+    ax: Axes | None = None,
+    max_display: int = 15,
+    show: bool = False,
+) -> Axes:
     """Draw how often each feature is in a reason, for each class.
 
     Parameters
@@ -126,6 +139,8 @@ def frequency(reasons: ReasonExplanation, *, ax: Axes | None = None, max_display
     ax : matplotlib Axes or None, default=None
     max_display : int, default=15
         The most features to draw, those that are in most reasons of a class first.
+    show : bool, default=False
+        Whether to call ``matplotlib.pyplot.show()``; else that is left to you, or to the notebook.
 
     Returns
     -------
@@ -143,8 +158,11 @@ def frequency(reasons: ReasonExplanation, *, ax: Axes | None = None, max_display
         side: f"{canvas.short(told.model.classes[side], 14)} ({_rows(won == side)})"
         for side in sides
     }
+    heading = [f"delta = {told.delta:g}, over {told.distribution}", *canvas.note(reasons)]
     if len(told.model.classes) > 2:
-        return _shares_by_class(ax, told, order, shares, list(classes.values()), rest)
+        _shares_by_class(ax, told, order, shares, list(classes.values()), rest)
+        canvas.title(ax, heading, pad=36, width=60)
+        return canvas.done(ax, show)
     height = 0.78 / len(sides)
     for k, side in enumerate(sides):
         offset = (k - (len(sides) - 1) / 2) * height
@@ -158,7 +176,6 @@ def frequency(reasons: ReasonExplanation, *, ax: Axes | None = None, max_display
     ax.set_xlim(0, 1.02)
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
     ax.set_xlabel(f"rows whose reason holds the feature{rest}")
-    title = f"delta = {told.delta:g}, over {told.distribution}"
     if order:
         key = ax.legend(
             frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 0.99), ncols=2, fontsize=8,
@@ -167,9 +184,9 @@ def frequency(reasons: ReasonExplanation, *, ax: Axes | None = None, max_display
         key.set_in_layout(False)  # a long name must not squeeze the picture
     else:
         ax.text(0.5, 0.5, _NOTHING, transform=ax.transAxes, ha="center", va="center")
-    canvas.title(ax, [title], pad=28 if order else 8, width=60)
+    canvas.title(ax, heading, pad=28 if order else 8, width=60)
     canvas.plain(ax)
-    return ax
+    return canvas.done(ax, show)
 
 
 def _rows(which: Any) -> str:
@@ -184,7 +201,7 @@ def _shares_by_class(
     shares: dict[int, Any],
     classes: list[str],
     rest: str,
-) -> Axes:
+) -> None:
     """Draw the shares of several classes side by side, as a table whose cells are filled in."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -202,15 +219,17 @@ def _shares_by_class(
     ax.set_xlabel(f"rows of the class whose reason holds the feature{rest}")
     if not order:
         ax.text(0.5, 0.5, _NOTHING, transform=ax.transAxes, ha="center", va="center")
-    canvas.title(ax, [f"delta = {told.delta:g}, over {told.distribution}"], pad=36, width=60)
     for edge in ax.spines.values():
         edge.set_visible(False)
     ax.tick_params(axis="y", length=0)
-    return ax
 
 
 def reasons_heatmap(
-    reasons: ReasonExplanation, *, ax: Axes | None = None, max_display: int = 20
+    reasons: ReasonExplanation,
+    *,
+    ax: Axes | None = None,
+    max_display: int = 20,
+    show: bool = False,
 ) -> Axes:
     """Draw which features are in which rows' reasons, rows grouped by class and by size.
 
@@ -220,6 +239,8 @@ def reasons_heatmap(
     ax : matplotlib Axes or None, default=None
     max_display : int, default=20
         The most features to draw, those that are in most reasons first.
+    show : bool, default=False
+        Whether to call ``matplotlib.pyplot.show()``; else that is left to you, or to the notebook.
 
     Returns
     -------
@@ -258,10 +279,11 @@ def reasons_heatmap(
         gap = " " if len(first + second) <= 24 else "\n"
         colours = f"blue speaks for {first},{gap}red for {second}"
     ax.set_xlabel(f"rows, by class, then by the size of the reason\n{colours}{rest}")
-    canvas.title(ax, [f"delta = {told.delta:g}, over {told.distribution}"], pad=24, width=60)
+    heading = [f"delta = {told.delta:g}, over {told.distribution}", *canvas.note(reasons)]
+    canvas.title(ax, heading, pad=24, width=60)
     for edge in ("top", "right", "bottom"):
         ax.spines[edge].set_visible(False)
-    return ax
+    return canvas.done(ax, show)
 
 
 def _mark_classes(ax: Axes, classes: Sequence[Any], counts: Any) -> None:

@@ -16,9 +16,10 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from sklearn_probsr._functions import answer
-from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._task import of_row
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._arguments import Options
@@ -48,7 +49,8 @@ def check_seed(seed: Any) -> int | None:
 class Question:
     """What is asked of every row; ``options`` are those of `sufficient_reasons`.
 
-    ``token`` stands for model and distribution, where another process has them already.
+    ``token`` stands for model and distribution, where another process has them already. With
+    ``flag`` a row that does not reach delta gets its best set, and is flagged.
     """
 
     law: Law
@@ -56,9 +58,20 @@ class Question:
     options: Options
     seed: int | None
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    flag: bool = False
 
     def answer(self, rows: NDArray[Any], n_jobs: int | None, silent: bool) -> SufficientReasons:
         """Return the reasons of checked rows; the number of jobs changes nothing in them."""
+        found = self._answer(rows, n_jobs, silent)
+        if found.flagged and not self.flag:
+            first = min(found.flagged)
+            raise UnreachableError(
+                f"{of_row(found.flagged[first][1], first)} With max_size, or with on_error='flag' "
+                "in an explainer, you get the best set all the same."
+            )
+        return found
+
+    def _answer(self, rows: NDArray[Any], n_jobs: int | None, silent: bool) -> SufficientReasons:
         size = self.law.rows_at_once if self.method == "certified" else _SLOW
         if self.options.prove is True:
             size = min(size, _LONG)
@@ -124,7 +137,7 @@ class Question:
         return np.random.default_rng([self.seed, int.from_bytes(digest, "big")])
 
     def _ask(self, rows: NDArray[Any], rng: np.random.Generator | None) -> SufficientReasons:
-        return answer(self.law, rows, self.options, self.method, rng)
+        return answer(self.law, rows, self.options, self.method, rng, flag=True)
 
 
 def _search(

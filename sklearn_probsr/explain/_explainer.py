@@ -15,7 +15,9 @@ from shap._serializable import Deserializer, Serializable, Serializer
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._batches import Question, check_seed
 from sklearn_probsr.explain._explanation import ReasonExplanation
+from sklearn_probsr.explain._guarantees import GuaranteeCurves, curves, guarantees
 from sklearn_probsr.explain._masker import background_data, distribution_of
+from sklearn_probsr.explain._sifted import check_on_error, sift, warn_of
 from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.search._arguments import Options
@@ -28,7 +30,7 @@ _OPTIONS = (
 )  # fmt: skip
 _SETTINGS = (
     *_OPTIONS, "target", "versus", "method", "n_jobs", "seed", "feature_names", "output_names",
-    "linearize_link",
+    "linearize_link", "on_error",
 )  # fmt: skip
 _BLOCK = "sklearn_probsr.SufficientReasonExplainer"
 
@@ -79,6 +81,13 @@ class SufficientReasonExplainer(shap.Explainer):
         What the decision function is called in plots; made up from the classes when None.
     linearize_link : bool, default=True
         Accepted as in shap, of no effect: the link is the identity.
+    on_error : {"flag", "raise"}, default="flag"
+        What to do with a row that cannot be explained as asked. "flag": the others are explained,
+        and its ``status`` and ``message`` say what is the matter: "unreachable", if delta cannot
+        be reached with what is allowed (it has the best set, and the guarantee of that), or
+        "invalid", if the model cannot take it (an empty reason, zeros for values, a guarantee of
+        0 to 1, the prediction None). One warning counts them. "raise": the first is an error. What
+        is wrong with all rows alike, such as a column too few, is one in any case.
 
     Attributes
     ----------
@@ -125,6 +134,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         feature_names: Sequence[str] | None = None,
         output_names: str | None = None,
         linearize_link: bool = True,
+        on_error: str = "flag",
     ) -> None:
         if link not in {None, shap.links.identity}:
             raise InvalidInputError(
@@ -151,6 +161,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.seed = check_seed(seed)
         self.feature_names = None if feature_names is None else list(feature_names)
         self.output_names = output_names
+        self.on_error = check_on_error(on_error)
         if isinstance(masker, Prepared):
             subject = subject_again(model, masker, target, versus)
             law = masker.distribution
@@ -162,7 +173,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.distribution = self.law.distribution
         self.expected_value = self._expected()
         options = Options(**{name: getattr(self, name) for name in _OPTIONS})
-        self._question = Question(self.law, method, options, self.seed)
+        flag = on_error == "flag"
+        self._question = Question(self.law, method, options, self.seed, flag=flag)
         self._question.search(subject.nothing)  # checks the options
 
     @staticmethod
@@ -202,20 +214,28 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         -------
         ReasonExplanation
         """
-        raw = self._subject.frame(X)
-        rows = self._subject.transform(raw)
-        numbers, display = self._subject.read(raw, rows)
-        found = self._question.answer(rows, self.n_jobs, silent)
-        reasons = replace(found, shown=self._subject.given(display))
+        return self._explain(X, silent, 2)
+
+    def _explain(self, X: Any, silent: bool, stacklevel: int) -> ReasonExplanation:
+        """Find the reasons; a warning names the line so many calls above."""
+        taken = sift(self._subject, X, self.on_error)
+        rows = taken.rows
+        found = self._question.answer(taken.valid, self.n_jobs, silent)
+        if taken.invalid:
+            found = found.among(taken.at, rows, taken.invalid)
+        reasons = replace(found, shown=self._subject.given(taken.display))
+        if reasons.flagged:
+            warn_of(reasons.status, stacklevel + 1)
         return ReasonExplanation(
             reasons,
             # Adding 0.0 leaves no negative zeros, which plots print as such.
             np.where(self._inside(reasons.mask), self.attributions(rows), 0.0) + 0.0,
             np.repeat(np.asarray(self.expected_value)[None], len(rows), axis=0),
-            numbers,
-            display,
+            taken.numbers,
+            taken.display,
             self._subject.names,
             self._output_name,
+            index=taken.index,
         )
 
     @property
@@ -257,7 +277,72 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             each = [model.sum_by_unit(above * w) for w in model.outputs[0]]
         return np.stack(each, axis=2) if model.by_class else each[0]
 
-    def shap_values(self, X: Any, silent: bool = True) -> NDArray[np.float64]:
+    def guarantee(self, X: Any, features: Any, *, tol: float = 1e-4) -> Any:
+        """Enclose the probability that fixing some features of each row keeps its class.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+            As the estimator takes them.
+        features : iterable of int or str, or one such for each row
+            The features to fix, by name or position: any set, also one that another method found.
+            ``reasons.reason_mask`` and ``reasons.to_frame()["reason"]`` are one for each row.
+        tol : float, default=1e-4
+            The width to aim for; see the function `guarantee`.
+
+        Returns
+        -------
+        DataFrame
+            With columns ``lower`` and ``upper``, one line for each row, and the index of X. An
+            invalid row has 0 and 1; see ``on_error``.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+        >>> explainer = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)
+        >>> explainer.guarantee(X[:2], ["x1"])
+           lower  upper
+        0    0.5    0.5
+        1    0.5    0.5
+        """
+        taken = sift(self._subject, X, self.on_error)
+        return guarantees(self.law, taken, features, tol)
+
+    def guarantee_curve(self, X: Any, *, tol: float = 1e-4) -> GuaranteeCurves:
+        """Enclose the guarantee of every size along one order of the features of each row.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+            As the estimator takes them.
+        tol : float, default=1e-4
+            The width to aim for at each size.
+
+        Returns
+        -------
+        GuaranteeCurves
+            A sequence with the `GuaranteeCurve` of each row, and all of them as one frame:
+            ``to_frame()``.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+        >>> explainer = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)
+        >>> explainer.guarantee_curve(X[:1]).to_frame()
+               feature  lower  upper
+          size
+        0 0       None    0.5    0.5
+          1         x0    1.0    1.0
+          2         x1    1.0    1.0
+          3         x2    1.0    1.0
+        """
+        return curves(self.law, sift(self._subject, X, self.on_error), tol)
+
+    def shap_values(
+        self, X: Any, silent: bool = True, check_additivity: bool = False
+    ) -> NDArray[np.float64]:
         """Return the values alone, zeros outside the reasons.
 
         Parameters
@@ -265,12 +350,15 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         X : DataFrame, array-like or sparse of shape (n, columns), or a single row
         silent : bool, default=True
             Whether to hide the progress bar.
+        check_additivity : bool, default=False
+            Accepted as in shap, of no effect: outside a reason values are zero, so they need not
+            sum up to the decision function.
 
         Returns
         -------
         ndarray of shape (n, features)
         """
-        values: NDArray[np.float64] = self(X, silent=silent).values
+        values: NDArray[np.float64] = self._explain(X, silent, 2).values
         return values
 
     # --- pickles and files -------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._frames import gains, table
+from sklearn_probsr.explain._index import built_index, joined_index
 from sklearn_probsr.explain._sliced import SlicedExplanation
 from sklearn_probsr.results._archive import plain_values, write_reasons
 from sklearn_probsr.results._checked import check_max_bytes, refusing
-from sklearn_probsr.results._reason import SufficientReason
+from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+from sklearn_probsr.results._row_labels import plain_labels
 from sklearn_probsr.results._unarchive import read_reasons
 
 __all__ = ["ReasonExplanation"]
@@ -47,6 +50,8 @@ class ReasonExplanation(SlicedExplanation):
         What the values add up to; of several classes, the name of each.
     in_probability : bool, default=False
         Whether values are gains in probability; see `as_guarantee`.
+    index : sequence or None, default=None
+        What the rows are called; None: by their numbers.
 
     Attributes
     ----------
@@ -60,7 +65,15 @@ class ReasonExplanation(SlicedExplanation):
     size_lower : ndarray of int, shape (n,)
         The size below which no set reaches delta, as far as was proved.
     prediction : ndarray of shape (n,)
-        The class of each row.
+        The class of each row; None of an invalid one.
+    status : ndarray of str, shape (n,)
+        "ok"; "unreachable" where delta cannot be reached with what is allowed, and the best set is
+        given; "invalid" where the model cannot take the row: its reason is empty, its values are
+        zero, its guarantee is 0 to 1. ``reasons[reasons.status == "ok"]`` leaves those out.
+    message : ndarray of str, shape (n,)
+        Why a row is not "ok".
+    index : pandas Index
+        What the rows are called: the index of the frame that was explained.
     delta : float
         The probability that was asked for.
     distribution : object
@@ -113,12 +126,13 @@ class ReasonExplanation(SlicedExplanation):
         -------
         DataFrame
             With columns ``prediction``, ``reason`` (the names, the most telling first),
-            ``reason_size``, ``guarantee_lower``, ``guarantee_upper``, ``minimality`` and
-            ``distribution``. Under `Matching` also ``coverage``, the share of the rows held out
+            ``reason_size``, ``guarantee_lower``, ``guarantee_upper``, ``minimality``,
+            ``distribution``, ``status`` and ``message``, and the index of the frame that was
+            explained. Under `Matching` also ``coverage``, the share of the rows held out
             that share the facts, how many those are, and how many of them keep the class
             (``matching_rows``, ``kept_rows``).
         """
-        return table(self.reasons)
+        return table(self.reasons, self.index)
 
     def as_guarantee(self) -> ReasonExplanation:
         """Return the same reasons in units of probability.
@@ -126,14 +140,17 @@ class ReasonExplanation(SlicedExplanation):
         The features of a reason are fixed one after the other, in its order. ``base_values`` is
         the guarantee of nothing, each value is what a feature adds, and they sum up to the
         guarantee of the reason. (Lower bounds throughout; where guarantees are exact, so are
-        these. With features that can cost or gain a value may be negative.)
+        these. With features that can cost or gain a value may be negative.) Every set on the way
+        is bounded once, however many rows share it; that is most of the cost, about as much as
+        `guarantee` takes for each.
 
         Returns
         -------
         ReasonExplanation
         """
         batch = self._batch("as_guarantee")
-        labels = {str(label) for label in np.atleast_1d(self.prediction).tolist()}
+        known = batch.reasons.status != "invalid"
+        labels = {str(label) for label in batch.reasons.prediction[known].tolist()}
         name = f"class {labels.pop()}" if len(labels) == 1 else "the class"
         view = ReasonExplanation(
             batch.reasons,
@@ -143,6 +160,7 @@ class ReasonExplanation(SlicedExplanation):
             batch.feature_names,
             f"probability that {name} is kept",
             in_probability=True,
+            index=batch.index,
         )
         return view[0] if self._at.ndim == 0 else view
 
@@ -169,6 +187,43 @@ class ReasonExplanation(SlicedExplanation):
             list(self.feature_names),
             str(outputs) if isinstance(outputs, str) else [str(name) for name in outputs],
             self.in_probability,
+            self.index,
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[ReasonExplanation]) -> ReasonExplanation:
+        """Put explanations of one explainer behind each other, as one with all their rows.
+
+        (``+`` adds values, as in shap.)
+
+        Parameters
+        ----------
+        parts : iterable of ReasonExplanation
+            Of the same model, distribution, delta and method.
+
+        Returns
+        -------
+        ReasonExplanation
+            With their indices behind each other; where all of them number rows from 0 on, the
+            numbers go on.
+        """
+        batches = [part._batch("concatenate") for part in _explanations(parts)]
+        first, told = batches[0], [batch.reasons for batch in batches]
+        for batch in batches[1:]:
+            _check_alike(first, batch)
+        shown = [batch.display_data for batch in batches]
+        if any(display is not None for display in shown):
+            shown = [b.data if d is None else d for b, d in zip(batches, shown, strict=True)]
+        return cls(
+            SufficientReasons.concatenate(told),
+            np.concatenate([batch.values for batch in batches]),
+            np.concatenate([batch.base_values for batch in batches]),
+            np.concatenate([batch.data for batch in batches]),
+            None if shown[0] is None else np.concatenate(shown),
+            first.feature_names,
+            first.output_names,
+            first.in_probability,
+            joined_index([batch.index for batch in batches]),
         )
 
     def of_prediction(self) -> ReasonExplanation:
@@ -194,6 +249,7 @@ class ReasonExplanation(SlicedExplanation):
             batch.feature_names,
             "score of the predicted class",
             batch.in_probability,
+            batch.index,
         )
         return view[0] if self._at.ndim == 0 else view
 
@@ -216,6 +272,7 @@ class ReasonExplanation(SlicedExplanation):
             "display_data": plain_values(display) if given else None,
             "single": self._at.ndim == 0,
             "in_probability": batch.in_probability,
+            "index": plain_labels(batch.index),
         }
         write_reasons(Path(path), batch.reasons, arrays, texts)
 
@@ -261,5 +318,34 @@ class ReasonExplanation(SlicedExplanation):
                 texts["feature_names"],
                 texts["output_names"],
                 texts["in_probability"],
+                built_index(texts["index"]),
             )
             return loaded[0] if texts["single"] else loaded
+
+
+def _explanations(parts: Any) -> list[ReasonExplanation]:
+    """Return explanations that can be put behind each other, or say that they are none."""
+    found = list(parts) if isinstance(parts, Iterable) and not hasattr(parts, "values") else []
+    if not found or not all(isinstance(part, ReasonExplanation) for part in found):
+        kinds = ", ".join(type(part).__name__ for part in found) or repr(type(parts).__name__)
+        raise InvalidInputError(
+            f"concatenate takes a list of at least one ReasonExplanation, got {kinds}."
+        )
+    return found
+
+
+def _check_alike(first: ReasonExplanation, other: ReasonExplanation) -> None:
+    """Refuse to put explanations behind each other that speak of different things."""
+    ours, theirs = first.reasons, other.reasons
+    for what, alike in (
+        ("model", ours.model == theirs.model),
+        ("distribution", ours.distribution == theirs.distribution),
+        ("delta", ours.delta == theirs.delta),
+        ("method", (ours.method, ours.confidence) == (theirs.method, theirs.confidence)),
+        ("features in include", ours.forced == theirs.forced),
+        ("unit of the values", str(first.output_names) == str(other.output_names)),
+    ):
+        if not alike:
+            raise InvalidInputError(
+                f"concatenate takes explanations of one explainer, these differ in the {what}."
+            )

@@ -7,51 +7,88 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr._functions import guarantee
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["gains", "table"]
 
+# Width to which a guarantee on the way to a reason is computed.
+_WIDTH = 1e-4
+
 
 def gains(reasons: SufficientReasons) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what each feature of a reason adds to the guarantee, and the guarantee of nothing.
 
-    The features are fixed in the order of the reason; the last one reaches its guarantee.
+    The features are fixed in the order of the reason; the last one reaches its guarantee. Sets are
+    bounded once for all rows that share them: the guarantee depends on the class and the facts.
     """
+    model, law = reasons.model, law_of(reasons.model, reasons.distribution)
     values, base = np.zeros(reasons.mask.shape), np.zeros(len(reasons))
-    for i, reason in enumerate(reasons):
-        row, law = reasons.rows[i], reasons.distribution
-        levels = [
-            guarantee(reasons.model, row, reason.features[:k], distribution=law).lower
-            for k in range(reason.size)
-        ]
-        levels.append(float(reasons.lower[i]))
+    classes = model.winners(reasons.rows).tolist()
+    columns = [[u] for u in range(model.n_units)]
+    if model.units is not None:
+        columns = [list(unit.columns) for unit in model.units]
+    known: dict[Any, float] = {}
+    for i, features in enumerate(reasons.in_order):
+        if reasons.flagged.get(i, ("", ""))[0] == "invalid":
+            continue
+        row, view, facts, levels = reasons.rows[i], None, frozenset[Any](), []
+        for k, unit in enumerate([*features, None]):
+            if unit is None:
+                levels.append(float(reasons.lower[i]))
+                break
+            key = (classes[i], facts) if not law.conditional else (i, k)
+            if key not in known:
+                view = law.view(row) if view is None else view
+                known[key] = view.answer(features[:k], _WIDTH).lower
+            levels.append(known[key])
+            facts |= {(unit, row[columns[unit]].tobytes())}
         base[i] = levels[0]
-        values[i, list(reason.features)] = np.diff(levels)
+        values[i, list(features)] = np.diff(levels)
     return values, base
 
 
-def table(reasons: SufficientReasons) -> Any:
+def table(reasons: SufficientReasons, index: Any) -> Any:
     """Return a DataFrame with one line for each reason."""
     import pandas as pd
 
-    told = list(reasons)
-    held = [reason.matches for reason in told if reason.matches is not None]
-    shared = {
-        "coverage": [matches.coverage for matches in held],
-        "matching_rows": [matches.confirmed.matching for matches in held],
-        "kept_rows": [matches.confirmed.kept for matches in held],
+    told, law = reasons.in_order, law_of(reasons.model, reasons.distribution)
+    columns = {
+        "prediction": reasons.prediction,
+        "reason": told.named(reasons.model.unit_names),
+        "reason_size": reasons.size,
+        "guarantee_lower": reasons.lower,
+        "guarantee_upper": reasons.upper,
+        "minimality": _words(reasons.minimality),
+        "distribution": str(reasons.distribution),
+        "status": _words(reasons.status),
+        "message": reasons.message,
     }
-    return pd.DataFrame(
-        {
-            "prediction": reasons.prediction,
-            "reason": pd.Series([reason.feature_names for reason in told], dtype=object),
-            "reason_size": reasons.size,
-            "guarantee_lower": reasons.lower,
-            "guarantee_upper": reasons.upper,
-            "minimality": reasons.minimality.astype(object),
-            "distribution": str(reasons.distribution),
-            **(shared if law_of(reasons.model, reasons.distribution).conditional else {}),
-        }
-    )
+    if law.conditional:
+        columns |= _shared(reasons, list(told))
+    return pd.DataFrame(columns, index=index)
+
+
+def _words(column: NDArray[np.str_]) -> NDArray[Any]:
+    """Return words as objects, one for each different word; None for no word."""
+    found, left = np.full(len(column), None, dtype=object), column != ""
+    while left.any():
+        word = str(column[int(np.argmax(left))])
+        same = column == word
+        found[same] = word
+        left &= ~same
+    return found
+
+
+def _shared(reasons: SufficientReasons, features: list[tuple[int, ...]]) -> dict[str, Any]:
+    """Return how many rows share the facts of each reason; none of an invalid row."""
+    valid = reasons.status != "invalid"
+    held = [
+        reasons.matches(i, f) if ok else None
+        for i, (f, ok) in enumerate(zip(features, valid.tolist(), strict=True))
+    ]
+    return {
+        "coverage": [0.0 if m is None else m.coverage for m in held],
+        "matching_rows": [0 if m is None else m.confirmed.matching for m in held],
+        "kept_rows": [0 if m is None else m.confirmed.kept for m in held],
+    }

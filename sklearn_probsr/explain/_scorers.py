@@ -22,7 +22,7 @@ class _Scorer(ABC):
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, **params: Any) -> float:
         explainer = SufficientReasonExplainer(
-            estimator, self.masker, n_jobs=self.n_jobs, **self._options
+            estimator, self.masker, n_jobs=self.n_jobs, on_error="raise", **self._options
         )
         reasons = explainer(X, silent=True)
         if not len(reasons):

@@ -11,6 +11,7 @@ import shap
 from numpy.typing import NDArray
 from slicer import Obj, Slicer
 
+from sklearn_probsr.explain._index import row_index
 from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["SlicedExplanation"]
@@ -33,6 +34,7 @@ class SlicedExplanation(shap.Explanation):
         feature_names: Sequence[str],
         output_names: str | Sequence[str],
         in_probability: bool = False,
+        index: Any = None,
     ) -> None:
         super().__init__(
             values,
@@ -46,6 +48,7 @@ class SlicedExplanation(shap.Explanation):
             self._s.base_values = Obj(base_values, list(range(base_values.ndim)))
         self.in_probability = in_probability
         self._reasons = reasons
+        self._index = row_index(index, len(reasons))
         # Sliced along with the values; what a row has beside its values is looked up by instance.
         self._s.reason_mask = Obj(reasons.mask, [0, 1])
         self._s.instance = Obj(np.arange(len(reasons)), [0])
@@ -55,6 +58,12 @@ class SlicedExplanation(shap.Explanation):
     def _at(self) -> NDArray[np.intp]:
         """Which of the reasons these are; a single number for a single row."""
         return np.asarray(self._s.instance, dtype=np.intp)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether these are all reasons in their order, so that nothing has to be looked up."""
+        at, n = np.atleast_1d(self._at), len(self._reasons)
+        return len(at) == n and np.array_equal(at, np.arange(n))
 
     @property
     def _units(self) -> NDArray[np.intp]:
@@ -99,9 +108,24 @@ class SlicedExplanation(shap.Explanation):
         return self._reasons.prediction[self._at]
 
     @property
+    def status(self) -> Any:
+        """What became of each row: "ok", "unreachable" or "invalid"."""
+        return self._reasons.status[self._at]
+
+    @property
+    def message(self) -> Any:
+        """Why a row is not "ok"."""
+        return self._reasons.message[self._at]
+
+    @property
+    def index(self) -> Any:
+        """What the rows are called: the index of the frame that was explained."""
+        return self._index if self._is_whole else self._index[np.atleast_1d(self._at)]
+
+    @property
     def reasons(self) -> SufficientReasons:
         """The reasons of these rows, with their model and distribution."""
-        return self._reasons[np.atleast_1d(self._at)]
+        return self._reasons if self._is_whole else self._reasons[np.atleast_1d(self._at)]
 
     @property
     def delta(self) -> float:
@@ -145,13 +169,27 @@ class SlicedExplanation(shap.Explanation):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: these rows, and not the others that they were cut from."""
         twin, at = copy.copy(self), np.atleast_1d(self._at)
-        twin._reasons = self._reasons[at]
+        twin._reasons, twin._index = self._reasons[at], self.index
         twin._s.instance = Obj(np.arange(len(at)), [0]) if self._at.ndim else Obj(np.intp(0), [])
         return twin.__dict__
 
     def plain(self) -> shap.Explanation:
-        """Return a `shap.Explanation` without what makes it one of reasons."""
-        return shap.Explanation.__copy__(self)
+        """Return a `shap.Explanation` without what makes it one of reasons.
+
+        The name of a single output is not in it: `shap.Explanation` cannot copy an aggregate along
+        an axis that has one.
+        """
+        if not isinstance(self.output_names, str):
+            return shap.Explanation.__copy__(self)
+        found = shap.Explanation(
+            self.values,
+            base_values=self.base_values,
+            data=self.data,
+            display_data=self.display_data,
+            feature_names=self.feature_names,
+        )
+        found.op_history = copy.copy(self.op_history)
+        return found
 
     def _numpy_func(self, fname: str, **kwargs: Any) -> shap.Explanation:
         return self.plain()._numpy_func(fname, **kwargs)

@@ -138,6 +138,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
             max_evals=self.max_evals,
             time_limit=self.time_limit,
             n_jobs=self.n_jobs,
+            on_error="raise",  # a line of zeros would look like an empty reason
         )
         self.classes_ = np.array(self.explainer_.linear_model.classes)
         return self

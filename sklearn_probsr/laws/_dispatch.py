@@ -107,8 +107,7 @@ def law_of(model: Any, distribution: Any = None) -> Law:
     """
     if not isinstance(model, Model):
         raise InvalidInputError(
-            f"model must be a LinearModel, got {type(model).__name__}. "
-            "Write LinearModel(weights, threshold)."
+            f"model must be a LinearModel, got {type(model).__name__}. {_hint(model)}"
         )
     chosen = Uniform() if distribution is None else distribution
     make = next((_MAKERS[kind] for kind in type(chosen).__mro__ if kind in _MAKERS), None)
@@ -124,6 +123,16 @@ def law_of(model: Any, distribution: Any = None) -> Law:
         if isinstance(chosen, Hashable):
             raise
         return maker(model, chosen)  # what cannot be looked up cannot be kept
+
+
+def _hint(model: Any) -> str:
+    """Say what to do with something that is no model."""
+    if hasattr(model, "predict"):
+        return (
+            "Explain an estimator or a Pipeline with SufficientReasonExplainer(model, data): its "
+            "guarantee(X, features) and guarantee_curve(X) take rows as the estimator does."
+        )
+    return "Write LinearModel(weights, threshold)."
 
 
 def is_registered(distribution: Any) -> bool:

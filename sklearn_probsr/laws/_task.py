@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["WORD", "Effort", "Found", "Limits", "Task", "unreachable"]
+__all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable"]
 
 # Long enough for every word of minimality.
 WORD = "<U20"
 # What a proof may cost: so many sets, and together so many row visits or nodes of spectra.
 _SETS, _MANY_SETS = 10_000, 200_000
 _WORK, _MUCH_WORK = 1_000_000, 2**62
+# What a message calls its row; an error calls it by its number.
+_THIS_ROW = "this row"
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,9 @@ class Task:
         than the minimum. None: not at all.
     effort : Effort
         For proofs; uniform binary features need none.
+    flag : bool
+        Whether a row that does not reach delta gets its best set and a message; else an error ends
+        the search.
     """
 
     delta: Fraction
@@ -123,6 +128,7 @@ class Task:
     max_size: int | None = None
     slack: Fraction | None = None
     effort: Effort = Effort()
+    flag: bool = False
 
     @property
     def most(self) -> int | None:
@@ -140,6 +146,7 @@ class Found:
     """The answers, one row each; ``exact`` holds guarantees that are known as fractions.
 
     ``size_lower`` is the size below which no allowed set reaches delta, as far as was proved.
+    ``flagged`` says of some rows why they do not reach delta.
     """
 
     mask: NDArray[np.bool_]
@@ -149,6 +156,7 @@ class Found:
     epsilon: NDArray[np.float64]
     size_lower: NDArray[np.int64]
     exact: dict[int, Fraction]
+    flagged: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, n: int, units: int) -> Found:
@@ -173,6 +181,12 @@ class Found:
         self.size_lower[i] = size_lower
         self.bound(i, guarantee)
 
+    def give_up(self, i: int, message: str, task: Task) -> None:
+        """Write down why a row does not reach delta, or raise it if rows are not to be flagged."""
+        if not task.flag:
+            raise UnreachableError(of_row(message, i))
+        self.flagged[i] = message
+
     def bound(self, i: int, guarantee: Enclosure) -> None:
         """Write down the guarantee of one row."""
         self.lower[i], self.upper[i] = guarantee.lower, guarantee.upper
@@ -180,10 +194,17 @@ class Found:
             self.exact[i] = guarantee.exact
 
 
-def unreachable(task: Task, i: int, what: str, best: str, over: str) -> UnreachableError:
-    """Return the error that names the best guarantee without the excluded features."""
-    return UnreachableError(
-        f"delta = {float(task.delta):g} {what} for row {i} without the features in exclude: the "
-        f"best guarantee that the others give is {best} ({over}). Exclude fewer features, lower "
-        "delta, or set max_size to get the best set all the same."
+def of_row(message: str, i: int) -> str:
+    """Return what a row's message says, with the number of the row."""
+    return message.replace(_THIS_ROW, f"row {i}", 1)
+
+
+def unreachable(task: Task, what: str, best: str, over: str) -> str:
+    """Return the message that names the best guarantee without the excluded features."""
+    hint = "Exclude fewer features, lower delta, or set max_size to get the best set all the same."
+    if task.flag:  # it is there already
+        hint = "Exclude fewer features, or lower delta."
+    return (
+        f"delta = {float(task.delta):g} {what} for {_THIS_ROW} without the features in exclude: "
+        f"the best guarantee that the others give is {best} ({over}). {hint}"
     )

@@ -20,9 +20,10 @@ from sklearn_probsr.explain._batches import Question
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._task import of_row
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.report._comparison import Comparison
-from sklearn_probsr.report._growth import grow
+from sklearn_probsr.report._growth import Growth, grow
 from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
@@ -41,6 +42,7 @@ def compare(
     others: Others | None = None,
     dependence: bool = False,
     n_jobs: int | None = None,
+    on_error: str = "flag",
 ) -> Comparison:
     """Put the sufficient reason of every row beside its SHAP values.
 
@@ -64,6 +66,10 @@ def compare(
         guarantee in the rows themselves. This may take longer than all the rest.
     n_jobs : int or None, default=None
         How many jobs share the search for reasons.
+    on_error : {"flag", "raise"}, default="flag"
+        What to do with a row that cannot be explained as asked, as in `SufficientReasonExplainer`:
+        flagged ones say so in the columns ``status`` and ``message``, and the summary, the page and
+        the pictures leave them out.
 
     Returns
     -------
@@ -82,7 +88,9 @@ def compare(
     2  (x0,)            1              1
     3  (x0,)            1              1
     """
-    explainer = SufficientReasonExplainer(model, masker, delta=delta, n_jobs=n_jobs)
+    explainer = SufficientReasonExplainer(
+        model, masker, delta=delta, n_jobs=n_jobs, on_error=on_error
+    )
     return compare_explained(
         explainer, X, shap_values=shap_values, others=others, dependence=dependence
     )
@@ -103,15 +111,22 @@ def compare_explained(
             "nothing. Pass data, or Background(X)."
         )
     explained, delta, n_jobs = explainer(X), explainer.delta, explainer.n_jobs
-    told = explained.reasons
+    whole = explained.reasons
+    at = np.flatnonzero(whole.status != "invalid")
+    told = whole if len(at) == len(whole) else whole[at]
     law, linear = explainer.law, explainer.linear_model
-    question = Question(law, "certified", Options(delta=1.0), None)
+    question = Question(law, "certified", Options(delta=1.0), None, flag=True)
     known, missing = {float(delta): told}, {}
     try:
-        known[1.0] = question.answer(told.rows, n_jobs, silent=False)
+        sure = question.answer(told.rows, n_jobs, silent=False)
+        unsure = [i for i in sorted(sure.flagged) if i not in told.flagged]
+        if unsure:
+            message = of_row(sure.flagged[unsure[0]][1], int(at[unsure[0]]))
+            raise UnreachableError(message)
+        known[1.0] = sure
     except UnreachableError as error:  # nobody asked for certainty: the rest can be told
         missing["sure_size"] = str(error)
-    values = _shap_values(law, told, shap_values)
+    values = _shap_values(law, told, _rows_of(shap_values, at, len(whole)))
     table = _columns(law, told, known.get(1.0), values, decimal_fraction(delta))
     if dependence:
         other = _otherwise(law, told)
@@ -120,20 +135,67 @@ def compare_explained(
             missing["independent_guarantee"] = text
         table |= other
     for name, sets in (others or {}).items():
-        table |= _other(law, told, name, sets)
+        table |= _other(law, told, name, sets, at, len(whole))
+    if len(at) < len(whole):
+        table = {name: _among(name, column, at, len(whole)) for name, column in table.items()}
+        everywhere = np.zeros((len(whole), linear.n_units))
+        everywhere[at] = values
+        values = everywhere
+    table |= {"status": whole.status.astype(object), "message": whole.message}
     return Comparison(
         table=table,
         shap_values=values,
         values=explained.data if explained.display_data is None else explained.display_data,
-        mask=told.mask,
+        mask=whole.mask,
         feature_names=linear.unit_names,
         classes=linear.classes,
         delta=float(delta),
         distribution=str(law.distribution),
         others=tuple(others or ()),
         missing=missing,
-        search=partial(grow, question, told.rows, known, n_jobs),
+        search=partial(_grown, question, told, known, n_jobs, at, len(whole)),
+        index=explained.index,
     )
+
+
+def _grown(
+    question: Question,
+    told: SufficientReasons,
+    known: dict[float, SufficientReasons],
+    n_jobs: int | None,
+    at: NDArray[np.intp],
+    n: int,
+) -> Growth:
+    """Return how the reasons of valid rows grow, among all rows."""
+    growth = grow(question, told.rows, known, n_jobs, told.flagged)
+    return growth if len(at) == n else growth.among(at, n)
+
+
+def _rows_of(given: Any, at: NDArray[np.intp], n: int) -> Any:
+    """Return a user's SHAP values of the rows that are valid."""
+    if given is None or len(at) == n:
+        return given
+    values = np.asarray(getattr(given, "values", given), dtype=np.float64)
+    return values[at] if len(values) == n else values
+
+
+# What a column has for an invalid row, if that is not "unknown".
+_OF_NOTHING: dict[str, Any] = {
+    "prediction": None, "minimality": None, "reason_size": 0, "guarantee_lower": 0.0,
+    "guarantee_upper": 1.0,
+}  # fmt: skip
+
+
+def _among(name: str, column: NDArray[Any], at: NDArray[np.intp], n: int) -> NDArray[Any]:
+    """Return a column of the valid rows among all rows."""
+    if name == "reason":
+        found = np.empty(n, dtype=object)
+        found[:] = [()] * n
+    else:
+        value = _OF_NOTHING.get(name, np.nan)
+        found = np.full(n, value, dtype=object if value is None else None)
+    found[at] = column
+    return found
 
 
 def _shap_values(law: Law, told: SufficientReasons, given: Any) -> NDArray[np.float64]:
@@ -183,18 +245,15 @@ def _columns(
         top[i, by_size[i, : size[i]]] = True
     mass = np.abs(values).sum(axis=1)
     inside = np.where(told.mask, np.abs(values), 0.0).sum(axis=1)
-    names = np.array(model.unit_names, dtype=object)
-    reason = np.empty(n, dtype=object)
-    reason[:] = [tuple(names[list(told.features_of(i))]) for i in range(n)]
     return {
         "prediction": told.prediction,
         "margin": model.margin(told.rows),
-        "reason": reason,
+        "reason": told.in_order.named(model.unit_names),
         "reason_size": size,
         "guarantee_lower": told.lower,
         "guarantee_upper": told.upper,
         "minimality": told.minimality.astype(object),
-        "sure_size": np.full(n, np.nan) if sure is None else sure.size,
+        "sure_size": _sure_sizes(sure, n),
         "abs_shap_size": largest.size,
         "signed_shap_size": towards.size,
         "top_shap_guarantee_lower": largest.lower,
@@ -203,6 +262,13 @@ def _columns(
         "shap_share": np.where(mass > 0, inside / np.where(mass > 0, mass, 1.0), 1.0),
         "hurting": (top & (signed < 0)).sum(axis=1),
     }
+
+
+def _sure_sizes(sure: SufficientReasons | None, n: int) -> NDArray[Any]:
+    """Return how many features certainty takes; NaN where it is not proved of any set."""
+    if sure is None:
+        return np.full(n, np.nan)
+    return np.where(sure.status == "ok", sure.size, np.nan) if sure.flagged else sure.size
 
 
 def _otherwise(law: Law, told: SufficientReasons) -> dict[str, NDArray[Any]]:
@@ -233,15 +299,20 @@ def _jaccard(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _other(
-    law: Law, told: SufficientReasons, name: str, sets: Sequence[Iterable[int | str]]
+    law: Law,
+    told: SufficientReasons,
+    name: str,
+    sets: Sequence[Iterable[int | str]],
+    at: NDArray[np.intp],
+    n: int,
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of another method's sets."""
-    if len(sets) != len(told):
+    """Return the columns of another method's sets; ``at`` are the valid ones of n rows."""
+    if len(sets) != n:
         raise InvalidInputError(
-            f"others[{name!r}] must hold one set of features per row, {len(told)}, got {len(sets)}."
+            f"others[{name!r}] must hold one set of features per row, {n}, got {len(sets)}."
         )
-    mask = np.zeros_like(told.mask)
-    for i, s in enumerate(sets):
+    mask, each = np.zeros_like(told.mask), list(sets)
+    for i, s in enumerate(each[k] for k in at):
         mask[i, list(law.model.check_features(s, f"others[{name!r}]"))] = True
     return {
         f"{name}_size": mask.sum(axis=1),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain._index import built_index, row_index
+from sklearn_probsr.explain._sifted import count_flagged
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.report._comparison_json import FORMAT, read_comparison
 from sklearn_probsr.report._growth import Growth
 from sklearn_probsr.results._archive import atomically, plain_label, plain_value
 from sklearn_probsr.results._checked import check_max_bytes, refusing
 from sklearn_probsr.results._inert import markdown, visible
+from sklearn_probsr.results._row_labels import plain_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,6 +58,10 @@ class Comparison:
         Columns that could not be had, and why. Such a column is NaN, or is not in the table.
     search : callable or None, default=None
         What finds `growth` when it is asked for.
+    index : pandas Index or None, default=None
+        What the rows are called: the index of the frame that was compared. None: by their numbers.
+    left_out : str, default=""
+        What the summary says of flagged rows that are not here any more.
     """
 
     table: dict[str, NDArray[Any]]
@@ -68,6 +75,15 @@ class Comparison:
     others: tuple[str, ...] = ()
     missing: dict[str, str] = field(default_factory=dict)
     search: Callable[[], Growth] | None = field(default=None, repr=False)
+    index: Any = field(default=None, repr=False)
+    left_out: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", row_index(self.index, len(self)))
+        fine = {"status": "ok", "message": ""}
+        more = {name: np.full(len(self), word, dtype=object) for name, word in fine.items()}
+        order = dict.fromkeys([*self.table, *more])
+        object.__setattr__(self, "table", {name: (more | self.table)[name] for name in order})
 
     def __len__(self) -> int:
         return len(self.mask)
@@ -90,11 +106,34 @@ class Comparison:
             ``independent_guarantee_upper``, the reason's guarantee if the features were
             independent; over marginals ``joint_guarantee_lower`` and ``joint_guarantee_upper``,
             that in the rows themselves. For each other method its ``_size``,
-            ``_guarantee_lower``, ``_guarantee_upper`` and ``_overlap``.
+            ``_guarantee_lower``, ``_guarantee_upper`` and ``_overlap``. At last ``status`` ("ok",
+            "unreachable" or "invalid") and ``message``. The index is that of the frame that was
+            compared.
         """
         import pandas as pd
 
-        return pd.DataFrame({name: pd.Series(column) for name, column in self.table.items()})
+        columns = {name: pd.Series(column) for name, column in self.table.items()}
+        return pd.DataFrame(columns).set_axis(self.index)
+
+    @cached_property
+    def _explained(self) -> Comparison:
+        """The rows that are not flagged, which is all that summaries and pictures tell of."""
+        ok = self.table["status"] == "ok"
+        if ok.all():
+            return self
+        at = np.flatnonzero(ok)
+        told = {name: _without_gaps(name, column[at]) for name, column in self.table.items()}
+        return replace(
+            self,
+            table=told,
+            shap_values=self.shap_values[at],
+            values=self.values[at],
+            mask=self.mask[at],
+            search=lambda: self.growth.take(at),
+            index=self.index[at],
+            left_out=f"{len(ok) - len(at)} of {len(ok)} rows are left out of all that follows: "
+            f"{count_flagged(self.table['status'])}.",
+        )
 
     def features(self) -> Any:
         """Return how often each feature is in a reason, beside its mean abs(SHAP).
@@ -104,10 +143,12 @@ class Comparison:
         DataFrame
             One line for each class and feature, and for all rows together (class "all"), with
             ``rows``, ``in_reason`` (a share), ``mean_abs_shap``, and the rank of the feature by
-            each, 1 being the first.
+            each, 1 being the first. Flagged rows do not count.
         """
         import pandas as pd
 
+        if self._explained is not self:
+            return self._explained.features()
         predictions = self.table["prediction"]
         groups = [("all", np.ones(len(self), dtype=np.bool_))]
         groups += [(label, predictions == label) for label in self.classes]
@@ -132,9 +173,13 @@ class Comparison:
         return pd.concat(parts, ignore_index=True)
 
     def summary(self) -> str:
-        """Say in plain words what the table says."""
+        """Say in plain words what the table says; flagged rows are counted and left out."""
+        if self._explained is not self:
+            return self._explained.summary()
         n, table = len(self), self.table
         head = f"{n} row{'s' if n != 1 else ''}, delta = {self.delta:g}, over {self.distribution}."
+        if self.left_out:
+            head += f"\n{self.left_out}"
         if not n:
             return head
         size, top = table["reason_size"], table["top_shap_guarantee_lower"]
@@ -181,10 +226,11 @@ class Comparison:
         Returns
         -------
         matplotlib Figure
+            Without the rows that are flagged, as its title says.
         """
         from sklearn_probsr.report._picture import draw
 
-        return draw(self)
+        return draw(self._explained, self._explained.left_out)
 
     @cached_property
     def growth(self) -> Growth:
@@ -209,7 +255,7 @@ class Comparison:
         """
         from sklearn_probsr.report._page import page
 
-        text = page(self, title).encode()
+        text = page(self._explained, title).encode()
         atomically(Path(path), lambda file: file.write(text))
 
     def to_markdown(self, max_rows: int = 20) -> str:
@@ -225,13 +271,15 @@ class Comparison:
             "prediction", "reason", "reason_size", "guarantee_lower", "minimality",
             "abs_shap_size", "top_shap_guarantee_lower", "overlap", "hurting",
         ]  # fmt: skip
+        if self._explained is not self:
+            names += ["status", "message"]
         # The summary has bars of its own, around SHAP, and stands in no cell.
         words = [markdown(line).replace("&#124;", "|") for line in self.summary().split("\n")]
         lines = [*words, "", f"| row | {' | '.join(names)} |"]
         lines.append("|" + " --- |" * (len(names) + 1))
         for i in range(min(len(self), max_rows)):
             cells = [_cell(name, self.table[name][i]) for name in names]
-            lines.append(f"| {i} | {' | '.join(cells)} |")
+            lines.append(f"| {_label(self.index[i])} | {' | '.join(cells)} |")
         if len(self) > max_rows:
             lines.append(f"\n{len(self) - max_rows} more rows.")
         return "\n".join(lines)
@@ -239,7 +287,7 @@ class Comparison:
     def to_json(self) -> str:
         """Return everything, `growth` included, as JSON; `from_json` reads it back."""
         columns = {
-            name: [None if name in self.missing else _json(v) for v in column]
+            name: [None if name in self.missing else _json(v) for v in _whole(name, column)]
             for name, column in self.table.items()
         }
         return json.dumps(
@@ -261,6 +309,7 @@ class Comparison:
                 "distribution": self.distribution,
                 "others": self.others,
                 "missing": self.missing,
+                "index": plain_labels(self.index),
             }
         )
 
@@ -290,6 +339,7 @@ class Comparison:
         check_max_bytes(max_bytes)
         with refusing("This is not what Comparison.to_json wrote"):
             fields, grown = read_comparison(text, max_bytes)
+            fields["index"] = built_index(fields["index"])
         found = cls(**fields)
         found.__dict__["growth"] = grown
         return found
@@ -310,6 +360,30 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.array([1 + int((values > v).sum()) for v in values], dtype=np.int64)
 
 
+def _is_size(name: str) -> bool:
+    return name.endswith("_size") or name == "hurting"
+
+
+def _without_gaps(name: str, column: NDArray[Any]) -> NDArray[Any]:
+    """Return sizes as whole numbers again, where nothing is unknown any more."""
+    if _is_size(name) and column.dtype.kind == "f" and np.isfinite(column).all():
+        return column.astype(np.int64)
+    return column
+
+
+def _whole(name: str, column: NDArray[Any]) -> Iterable[Any]:
+    """Return sizes as JSON has them, None where they are not known."""
+    if _is_size(name) and column.dtype.kind == "f":
+        return [None if np.isnan(v) else int(v) for v in column]
+    return column
+
+
+def _label(value: Any) -> str:
+    """Return what a row is called, in a cell."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return markdown(", ".join(map(str, parts)))
+
+
 def _middle(sizes: NDArray[Any]) -> str:
     return f"{np.median(sizes):g} (median, {sizes.min()} to {sizes.max()})"
 
@@ -325,6 +399,8 @@ def _least(value: Any) -> str:
 def _cell(name: str, value: Any) -> str:
     if name == "reason":
         return ", ".join(markdown(str(v)) for v in value)
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
     if name.endswith("lower"):
         return lower_text(float(value), 4)
     return markdown(f"{value:.3g}" if isinstance(value, float) else str(value))

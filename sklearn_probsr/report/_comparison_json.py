@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,20 +19,22 @@ from sklearn_probsr.results._checked import (
     members,
     number,
     numbers,
+    one_of,
     parsed,
     shown,
     text,
     texts,
     wholes,
 )
-from sklearn_probsr.results._reason import CLAIMS
+from sklearn_probsr.results._reason import CLAIMS, STATUSES
+from sklearn_probsr.results._row_labels import checked_labels
 
 __all__ = ["FORMAT", "read_comparison"]
 
-FORMAT = "sklearn-probsr comparison 2"
+FORMAT = "sklearn-probsr comparison 3"
 _MEMBERS = (
     "format", "table", "shap_values", "values", "growth", "mask", "feature_names", "classes",
-    "delta", "distribution", "others", "missing",
+    "delta", "distribution", "others", "missing", "index",
 )  # fmt: skip
 _SIZES = ("reason_size", "sure_size", "abs_shap_size", "signed_shap_size", "hurting")
 _ALTERNATIVES = ("independent_guarantee", "joint_guarantee")
@@ -86,6 +89,7 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
         "distribution": text(held["distribution"], "distribution"),
         "others": tuple(others),
         "missing": missing,
+        "index": checked_labels(held["index"], "index", n),
     }
     return fields, growth
 
@@ -142,33 +146,99 @@ def _table(
     overlaps = ["overlap", *(f"{name}_overlap" for name in others)]
     ends = [f"{word}_{end}" for word in bounded for end in ("lower", "upper")]
     known = {
-        "prediction", "margin", "reason", "minimality", "shap_share", *sizes, *ends, *overlaps
+        "prediction", "margin", "reason", "minimality", "shap_share", "status", "message",
+        *sizes, *ends, *overlaps,
     }  # fmt: skip
     told = members(told, "table", sorted(known))
+    status = _statuses(told["status"], "table.status", n)
+    invalid, flagged = status == "invalid", status != "ok"
+    unlike: dict[str, Callable[[Any, str], NDArray[Any]]] = {
+        "status": lambda _, where: status,
+        "message": lambda told, where: _messages(told, where, n),
+        "prediction": lambda told, where: _where_valid(
+            told, where, invalid, lambda some, m: _labels(some, where, m, classes)
+        ),
+        "minimality": lambda told, where: _where_valid(
+            told, where, invalid, lambda some, m: _claims(some, where, (m,))
+        ),
+        "reason": lambda told, where: _reasons(told, where, mask, names),
+        "reason_size": lambda told, where: wholes(told, where, (n,), width),
+        "margin": lambda told, where: numbers(told, where, (n,), gaps=True),
+        **{name: lambda told, where: _gaps(told, where, n) for name in missing},
+    }
     found: dict[str, NDArray[Any]] = {}
     for name, column in told.items():
         where = f"table.{name}"
-        if name == "prediction":
-            found[name] = _labels(column, where, n, classes)
-        elif name == "reason":
-            found[name] = _reasons(column, where, mask, names)
-        elif name == "minimality":
-            found[name] = _claims(column, where, (n,))
-        elif name in missing:
-            found[name] = _gaps(column, where, n)
+        if name in unlike:
+            found[name] = unlike[name](column, where)
         elif name in sizes:
-            found[name] = wholes(column, where, (n,), width)
-        elif name == "margin":
-            found[name] = numbers(column, where, (n,), gaps=True)
+            found[name] = _sizes(column, where, width, flagged)
         else:
             most = 1.0 if name in ends else 1.0 + _ROUNDING
-            gaps = name == "shap_share"  # of SHAP values that are not finite
-            found[name] = numbers(column, where, (n,), 0, most, gaps)
+            # Of SHAP values that are not finite, and of rows that are not valid.
+            gaps_at = invalid | (name == "shap_share")
+            if name in {"guarantee_lower", "guarantee_upper"}:
+                gaps_at = np.zeros_like(invalid)
+            found[name] = _shares(column, where, most, gaps_at)
     for word in bounded:
-        if not (found[f"{word}_lower"] <= found[f"{word}_upper"]).all():
+        if (found[f"{word}_lower"] > found[f"{word}_upper"]).any():
             raise UnsoundError(f"table.{word}_lower must not be above table.{word}_upper")
     if not np.array_equal(found["reason_size"], mask.sum(axis=1)):
         raise UnsoundError("table.reason_size must be how many features of each row mask has")
+    return found
+
+
+def _statuses(told: Any, name: str, n: int) -> NDArray[Any]:
+    entries = flat(told, name, (n,))
+    for entry in entries:
+        one_of(entry, name, STATUSES)
+    return np.array([*entries, None], dtype=object)[:-1]
+
+
+def _messages(told: Any, name: str, n: int) -> NDArray[Any]:
+    entries = flat(told, name, (n,))
+    for entry in entries:
+        text(entry, name)
+    return np.array([*entries, None], dtype=object)[:-1]
+
+
+def _where_valid(
+    told: Any,
+    name: str,
+    invalid: NDArray[np.bool_],
+    read: Callable[[Any, int], NDArray[Any]],
+) -> NDArray[Any]:
+    """Return a column that has nothing where a row is invalid."""
+    n = len(invalid)
+    if not invalid.any():
+        return read(told, n)
+    entries = flat(told, name, (n,))
+    if any(entries[i] is not None for i in np.flatnonzero(invalid)):
+        raise UnsoundError(f"{name} must be empty where a row is invalid")
+    some = [entry for entry, gap in zip(entries, invalid, strict=True) if not gap]
+    found = np.full(n, None, dtype=object)
+    found[~invalid] = read(some, len(some))
+    return found
+
+
+def _shares(told: Any, name: str, most: float, gaps_at: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return numbers from 0 to ``most``, and NaN only where it may be."""
+    found = numbers(told, name, (len(gaps_at),), 0, most, bool(gaps_at.any()))
+    if np.isnan(found[~gaps_at]).any():
+        raise UnsoundError(f"{name} must hold numbers where a row is valid")
+    return found
+
+
+def _sizes(told: Any, name: str, width: int, gaps_at: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return whole numbers; where rows are flagged there may be none."""
+    entries = flat(told, name, (len(gaps_at),))
+    gaps = np.array([entry is None for entry in entries], dtype=np.bool_) & gaps_at
+    held = [entry for entry, gap in zip(entries, gaps, strict=True) if not gap]
+    known = wholes(held, name, (len(held),), width)
+    if not gaps.any():
+        return known
+    found = np.full(len(entries), np.nan)
+    found[~gaps] = known
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.explain._batches import Question
+from sklearn_probsr.laws._task import WORD
 from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["LEVELS", "Growth", "grow"]
@@ -38,26 +39,43 @@ class Growth:
     lower: NDArray[np.float64]
     minimality: NDArray[Any]
 
+    def take(self, at: NDArray[np.intp]) -> Growth:
+        """Return those of some rows."""
+        return Growth(self.levels, self.mask[:, at], self.lower[:, at], self.minimality[:, at])
+
+    def among(self, at: NDArray[np.intp], n: int) -> Growth:
+        """Return them at some places among n rows; of the others there is no set."""
+        shape = (len(self.levels), n)
+        mask = np.zeros((*shape, self.mask.shape[2]), dtype=np.bool_)
+        lower = np.zeros(shape)
+        minimality = np.full(shape, "best-of-size", dtype=WORD)
+        mask[:, at], lower[:, at], minimality[:, at] = self.mask, self.lower, self.minimality
+        return Growth(self.levels, mask, lower, minimality)
+
 
 def grow(
     question: Question,
     rows: NDArray[Any],
     known: Mapping[float, SufficientReasons],
     n_jobs: int | None = None,
+    flagged: Collection[int] = (),
 ) -> Growth:
     """Search at every level; what is known of a level already is not searched again.
 
-    A level that is not proved in some row is left out.
+    A level that is not proved in some row is left out, unless the row was flagged before: then it
+    has its best set there. ``flagged`` tells which were.
     """
     levels, found = [], []
     for level in sorted({*LEVELS, *known}):
         options = replace(question.options, delta=level)
-        asked = replace(question, options=options)
+        asked = replace(question, options=options, flag=True)
         try:
-            found.append(known.get(level) or asked.answer(rows, n_jobs, silent=False))
+            reasons = known.get(level) or asked.answer(rows, n_jobs, silent=False)
         except UnreachableError:
             continue
-        levels.append(level)
+        if {*reasons.flagged} <= {*flagged}:
+            found.append(reasons)
+            levels.append(level)
     return Growth(
         tuple(levels),
         np.stack([reasons.mask for reasons in found]),

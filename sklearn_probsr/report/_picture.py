@@ -31,8 +31,8 @@ _LEAST_WIDTH = 8
 _MOST_DOTS, _FEW_DOTS = 300, 30
 
 
-def draw(comparison: Compared) -> Figure:
-    """Draw sizes side by side, guarantees of the top SHAP features, and ranks."""
+def draw(comparison: Compared, note: str = "") -> Figure:
+    """Draw sizes side by side, guarantees of the top SHAP features, and ranks; a note above."""
     import matplotlib.pyplot as plt
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -52,7 +52,8 @@ def draw(comparison: Compared) -> Figure:
         axes[1].text(0.5, 0.5, "no rows to compare", ha="center", va="center", color=GREY)
     rows = "1 row" if n == 1 else f"{n} rows"
     figure.suptitle(
-        f"{rows}, delta = {comparison.delta:g}, over {comparison.distribution}",
+        f"{rows}, delta = {comparison.delta:g}, over {comparison.distribution}"
+        + (f"\n{note}" if note else ""),
         x=0.008, ha="left", fontsize=10, color=GREY,
     )  # fmt: skip
     return figure

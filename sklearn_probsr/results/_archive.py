@@ -33,7 +33,7 @@ __all__ = [
     "write_reasons",
 ]
 
-FORMAT = "sklearn-probsr reasons 3"
+FORMAT = "sklearn-probsr reasons 4"
 
 
 def write_reasons(
@@ -60,6 +60,7 @@ def write_reasons(
             "method": reasons.method,
             "forced": reasons.forced,
             "exact": {str(i): str(value) for i, value in reasons.exact.items()},
+            "flagged": {str(i): list(told) for i, told in reasons.flagged.items()},
             "shown": None if reasons.shown is None else plain_values(reasons.shown),
         },
         "texts": texts,

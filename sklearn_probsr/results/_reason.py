@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._matching import Matches, MatchingLaw
 from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure, lower_text
-from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.results._ordered import Ordered, in_order
+from sklearn_probsr.results._sentence import CLAIMS, sentence
 
-__all__ = ["CLAIMS", "COLUMNS", "SufficientReason", "SufficientReasons"]
+__all__ = ["CLAIMS", "COLUMNS", "STATUSES", "SufficientReason", "SufficientReasons"]
 
 # What is stored for every row.
 COLUMNS = (
     "rows", "mask", "lower", "upper", "minimality", "epsilon", "size_lower", "samples",
 )  # fmt: skip
 
-CLAIMS = {
-    "minimum": "no smaller set reaches {delta}",
-    "subset-minimal": "none can be left out",
-    "near-subset-minimal": "none is known to be superfluous",
-    "locally-minimal": "no single one of them can be left out",
-    "near-locally-minimal": "no single one is known to be superfluous",
-    "near-prefix-minimal": "no fewer by mean cost reach {delta} + {epsilon}",
-    "near-minimum": "no smaller set reaches {delta} + {epsilon}",
-    "best-of-size": "the best set found of at most {size}; {delta} is not proved",
-}
-# Of rows that are counted.
-_COUNTED = {**CLAIMS, "best-of-size": "the best set found; none found reaches {delta}"}
+# What becomes of a row; all but the first are flags.
+STATUSES = ("ok", "unreachable", "invalid")
 
 
 @dataclass(frozen=True)
@@ -84,6 +72,10 @@ class SufficientReason:
     method : str
     samples : int
         How many random completions were drawn; 0 for a proof.
+    status : {"ok", "unreachable", "invalid"}, default="ok"
+        Whether delta is reached by what was allowed, and whether the row could be explained at all.
+    message : str, default=""
+        Why not.
     matches : Matches or None, default=None
         Under `Matching`, the rows that share the facts: ``coverage``, ``confirmed`` (the count that
         the guarantee is made of), and the ``searched`` and ``descriptive`` ones. The minimality
@@ -105,6 +97,8 @@ class SufficientReason:
     distribution: Any
     method: str
     samples: int
+    status: str = field(default="ok", repr=False)
+    message: str = field(default="", repr=False)
     matches: Matches | None = field(default=None, repr=False)
 
     @property
@@ -113,39 +107,7 @@ class SufficientReason:
         return len(self.features)
 
     def __str__(self) -> str:
-        given = f"given {_and(self.facts)}" if self.facts else "whatever the features are"
-        known = self.guarantee
-        sure = lower_text(known.lower if known.exact is None else known.exact)
-        trust = ""
-        if self.guarantee.confidence < 1:
-            trust = f", with confidence {lower_text(self.guarantee.confidence, 9)}"
-        claims = CLAIMS if self.matches is None else _COUNTED
-        claim = claims[self.minimality].format(
-            epsilon=_two_digits_up(self.epsilon), delta=self.delta, size=self.size
-        )
-        if self.matches is not None:
-            return self._conditional(self.matches, sure, trust.removeprefix(","), claim)
-        if self.size_lower > 1 and self.minimality.endswith(("subset-minimal", "locally-minimal")):
-            claim += f"; no set of fewer than {self.size_lower} features reaches {self.delta}"
-        return (
-            f"Class {self.prediction!s} is kept with probability at least {sure} over "
-            f"{self.distribution}{trust}, {given} ({self.size} of {self.n_units} features; "
-            f"{claim})."
-        )
-
-    def _conditional(self, matches: Matches, sure: str, trust: str, claim: str) -> str:
-        """Say it of the rows that share the facts."""
-        those = f"the rows that share {_and(self.facts)}" if self.facts else "all rows"
-        verdict = {True: "confirmed", False: "refuted", None: "not confirmed"}
-        held, all_rows = matches.confirmed, matches.descriptive
-        how = "by Wilson's lower bound in" if self.distribution.cautious else "in"
-        return (
-            f"Of {those}, class {self.prediction!s} is kept in at least {sure}{trust}: in {held} "
-            f"such rows among {held.rows} held out; {self.delta} is "
-            f"{verdict[(self.guarantee >= self.delta).value]} (descriptive, over all "
-            f"{all_rows.rows} rows: {all_rows}; {self.size} of {self.n_units} features; {claim} "
-            f"{how} the {matches.searched.rows} rows searched)."
-        )
+        return sentence(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,11 +123,15 @@ class SufficientReasons:
     delta : float
     confidence : float
         Of every enclosure; 1.0 for a proof.
+    status, message : ndarray
+        Of each row "ok", "unreachable" (it has its best set) or "invalid" (an empty set, bounds 0
+        and 1, and the class None), and why. `sufficient_reasons` raises instead.
     distribution : object
     method : str
     model : LinearModel or ArgmaxModel
     rows : ndarray of shape (n, d)
-        The instances explained: booleans, or floats if the model has units.
+        The instances explained: booleans, or floats if the model has units. In place of an invalid
+        one, any that the model takes.
     forced : tuple of int
         The features that every reason had to have.
     exact : dict of int to Fraction
@@ -173,6 +139,8 @@ class SufficientReasons:
     shown : ndarray of shape (n, units) or None
         The features as the user gave them, "missing" where there was no value: what facts are told
         in. None: ``rows`` is all that is known of them.
+    flagged : dict of int to pair of str, default={}
+        The status and the message of the rows that are not "ok".
     """
 
     model: Model = field(repr=False)
@@ -191,6 +159,7 @@ class SufficientReasons:
     forced: tuple[int, ...] = field(repr=False)
     exact: dict[int, Fraction] = field(repr=False)
     shown: NDArray[Any] | None = field(default=None, repr=False)
+    flagged: dict[int, tuple[str, str]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in COLUMNS:
@@ -204,8 +173,34 @@ class SufficientReasons:
 
     @cached_property
     def prediction(self) -> NDArray[Any]:
-        """The class of each row."""
-        return self.model.predict(self.rows)
+        """The class of each row; None of an invalid one."""
+        labels = self.model.predict(self.rows)
+        invalid = self.status == "invalid"
+        if invalid.any():
+            labels = labels.astype(object)
+            labels[invalid] = None
+        return labels
+
+    @cached_property
+    def status(self) -> NDArray[np.str_]:
+        """What became of each row."""
+        found = np.full(len(self), STATUSES[0], dtype="<U11")
+        for i, (status, _) in self.flagged.items():
+            found[i] = status
+        return found
+
+    @cached_property
+    def message(self) -> NDArray[Any]:
+        """Why a row is not "ok"; an empty text if it is."""
+        found = np.full(len(self), "", dtype=object)
+        for i, (_, message) in self.flagged.items():
+            found[i] = message
+        return found
+
+    @property
+    def in_order(self) -> Ordered:
+        """The features of every reason, the forced ones first, then the most telling."""
+        return in_order(self.model, self.rows, self.mask, self.distribution, self.forced)
 
     def __len__(self) -> int:
         return len(self.mask)
@@ -222,9 +217,12 @@ class SufficientReasons:
         if np.ndim(positions) == 0:
             return self._one(int(positions))
         chosen: dict[str, Any] = {name: getattr(self, name)[positions] for name in COLUMNS}
-        exact = {j: self.exact[i] for j, i in enumerate(positions.tolist()) if i in self.exact}
+        for name in ("exact", "flagged"):
+            told = getattr(self, name)
+            of_row = enumerate(positions.tolist()) if told else ()
+            chosen[name] = {j: told[i] for j, i in of_row if i in told}
         shown = None if self.shown is None else self.shown[positions]
-        return replace(self, **chosen, exact=exact, shown=shown)
+        return replace(self, **chosen, shown=shown)
 
     @classmethod
     def concatenate(cls, parts: Sequence[SufficientReasons]) -> SufficientReasons:
@@ -233,14 +231,33 @@ class SufficientReasons:
             name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
         }
         starts = np.cumsum([0, *map(len, parts)])
-        exact = {
-            int(start) + i: value
-            for start, part in zip(starts, parts, strict=False)
-            for i, value in part.exact.items()
-        }
+        for name in ("exact", "flagged"):
+            joined[name] = {
+                int(start) + i: value
+                for start, part in zip(starts, parts, strict=False)
+                for i, value in getattr(part, name).items()
+            }
         told = [part.shown for part in parts if part.shown is not None]
         shown = np.concatenate(told) if len(told) == len(parts) else None
-        return replace(parts[0], **joined, exact=exact, shown=shown)
+        return replace(parts[0], **joined, shown=shown)
+
+    def among(self, at: NDArray[np.intp], rows: NDArray[Any], invalid: dict[int, str]) -> Self:
+        """Return these reasons at some places among rows of which the others are invalid.
+
+        ``rows`` are all of them, with any that the model takes in place of the invalid ones.
+        """
+        n = len(rows)
+        blank = {"upper": np.ones(n), "minimality": np.full(n, "", dtype=self.minimality.dtype)}
+        spread: dict[str, Any] = {"rows": rows.copy()}
+        for name in (name for name in COLUMNS if name != "rows"):
+            own = getattr(self, name)
+            column = blank.get(name, np.zeros((n, *own.shape[1:]), dtype=own.dtype))
+            column[at] = own
+            spread[name] = column
+        for name in ("exact", "flagged"):
+            spread[name] = {int(at[i]): value for i, value in getattr(self, name).items()}
+        spread["flagged"] |= {i: ("invalid", text) for i, text in invalid.items()}
+        return replace(self, **spread)
 
     def _one(self, i: int) -> SufficientReason:
         lower, upper = float(self.lower[i]), float(self.upper[i])
@@ -251,6 +268,7 @@ class SufficientReasons:
         partial = np.where(self._columns(i), self.rows[i].astype(np.float64), np.nan)
         partial.flags.writeable = False
         winner = int(self.model.winners(self.rows[i : i + 1])[0])
+        status, message = self.flagged.get(i, (STATUSES[0], ""))
         return SufficientReason(
             features=features,
             guarantee=Enclosure(lower, upper, self.confidence, exact),
@@ -258,7 +276,7 @@ class SufficientReasons:
             minimality=str(self.minimality[i]),
             epsilon=float(self.epsilon[i]),
             size_lower=int(self.size_lower[i]),
-            prediction=self.model.classes[winner],
+            prediction=None if status == "invalid" else self.model.classes[winner],
             partial_instance=partial,
             feature_names=tuple(self.model.unit_names[j] for j in features),
             facts=tuple(self._fact(i, j) for j in features),
@@ -266,7 +284,9 @@ class SufficientReasons:
             distribution=self.distribution,
             method=self.method,
             samples=int(self.samples[i]),
-            matches=self._matches(i, features),
+            status=status,
+            message=message,
+            matches=None if status == "invalid" else self.matches(i, features),
         )
 
     def _fact(self, i: int, j: int) -> str:
@@ -274,7 +294,8 @@ class SufficientReasons:
         raw = None if self.shown is None else self.shown[i, j]
         return self.model.describe(j, self.rows[i], raw)
 
-    def _matches(self, i: int, features: tuple[int, ...]) -> Matches | None:
+    def matches(self, i: int, features: Sequence[int]) -> Matches | None:
+        """Return the rows that share some facts of a row, under `Matching`."""
         law = law_of(self.model, self.distribution)
         return law.view(self.rows[i]).matches(features) if isinstance(law, MatchingLaw) else None
 
@@ -290,36 +311,6 @@ class SufficientReasons:
 
     def features_of(self, i: int) -> tuple[int, ...]:
         """Return the features of a reason, the most telling first."""
-        order = most_telling(self.model, self.rows[i], self.distribution)
-        rest = [j for j in order[self.mask[i][order]].tolist() if j not in self.forced]
-        return (*self.forced, *rest)
-
-
-def most_telling(model: Model, row: NDArray[Any], distribution: Any) -> NDArray[np.intp]:
-    """Return the units of an instance by decreasing score; by mean cost if they are not binary.
-
-    Of several rivals, the one that comes closest counts.
-    """
-    duel: LinearModel = model.closest(row)
-    core = duel.binary_core
-    if core is not None:
-        return Instance(core, duel.core_rows(row[None, :])[0]).order
-    means = law_of(model, distribution).means
-    sign = 1 if duel.is_positive(row[None, :])[0] else -1
-    with np.errstate(over="ignore", invalid="ignore"):  # 1e300 times 1e300 comes first all the same
-        scale = float(np.abs(duel.weights).max()) or 1.0
-        costs = np.nan_to_num(sign * (duel.weights / scale) * (row - means))
-    return np.argsort(-model.sum_by_unit(costs[None, :])[0], kind="stable")
-
-
-def _two_digits_up(value: float) -> str:
-    """Print a positive number with two digits, rounded up."""
-    if value == 0:
-        return "0"
-    exact = decimal_fraction(value)
-    unit = Fraction(10) ** (math.floor(math.log10(value)) - 1)
-    return f"{float(math.ceil(exact / unit) * unit):.2g}"
-
-
-def _and(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+        one = slice(i, i + 1)
+        told = in_order(self.model, self.rows[one], self.mask[one], self.distribution, self.forced)
+        return next(iter(told))

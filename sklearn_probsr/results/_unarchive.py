@@ -40,7 +40,8 @@ from sklearn_probsr.results._checked import (
     whole,
 )
 from sklearn_probsr.results._members import Declared, declared, load
-from sklearn_probsr.results._reason import CLAIMS, COLUMNS, SufficientReasons
+from sklearn_probsr.results._reason import CLAIMS, COLUMNS, STATUSES, SufficientReasons
+from sklearn_probsr.results._row_labels import checked_labels
 
 __all__ = ["read_reasons"]
 
@@ -236,19 +237,22 @@ def _law(held: Arrays, told: Any) -> Distribution:
 
 
 def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> SufficientReasons:
-    known = ("delta", "confidence", "method", "forced", "exact", "shown")
+    known = ("delta", "confidence", "method", "forced", "exact", "flagged", "shown")
     told = members(told, "meta.reasons", known)
     columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
     width = columns["mask"].shape[1]
     if width != model.n_units:
         raise UnsoundError(f"reasons/mask must have {model.n_units} columns, got {width}")
     columns["rows"] = model.check_values(columns["rows"], "reasons/rows")
-    _check_columns(columns, width)
+    flagged = _flagged(told["flagged"], len(columns["mask"]))
+    invalid = np.zeros(len(columns["mask"]), dtype=np.bool_)
+    invalid[[i for i, (status, _) in flagged.items() if status == "invalid"]] = True
+    _check_columns(columns, width, invalid)
     forced = tuple(
         whole(unit, "meta.reasons.forced", 0, width - 1)
         for unit in flat(told["forced"], "meta.reasons.forced", (None,))
     )
-    if len(set(forced)) != len(forced) or not columns["mask"][:, list(forced)].all():
+    if len(set(forced)) != len(forced) or not columns["mask"][~invalid][:, list(forced)].all():
         raise UnsoundError(
             "meta.reasons.forced must name different features, those of every reason"
         )
@@ -261,18 +265,20 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         method=one_of(told["method"], "meta.reasons.method", _METHODS),
         forced=forced,
         exact=_exact(told["exact"], columns),
+        flagged=flagged,
         shown=None if raw is None else cells(raw, "meta.reasons.shown", columns["mask"].shape),
         **columns,
     )
 
 
-def _check_columns(columns: Arrays, width: int) -> None:
-    """Refuse numbers that no reason has."""
+def _check_columns(columns: Arrays, width: int, invalid: NDArray[np.bool_]) -> None:
+    """Refuse numbers that no reason has; of an invalid row nothing is proved."""
     lower, upper, epsilon = columns["lower"], columns["upper"], columns["epsilon"]
     sizes, samples, proved = columns["size_lower"], columns["samples"], columns["minimality"]
-    words = np.zeros(len(proved), dtype=np.bool_)
+    words = invalid & (proved == "")
     for word in CLAIMS:
-        words |= proved == word
+        words |= ~invalid & (proved == word)
+    nothing = (lower == 0) & (upper == 1) & ~columns["mask"].any(axis=1)
     for name, sound, kind in (
         ("lower", (lower >= 0) & (lower <= 1), "numbers from 0 to 1"),
         ("upper", (upper >= lower) & (upper <= 1), "numbers from reasons/lower to 1"),
@@ -280,11 +286,31 @@ def _check_columns(columns: Arrays, width: int) -> None:
         ("size_lower", (sizes >= 0) & (sizes <= width), f"whole numbers from 0 to {width}"),
         ("samples", samples >= 0, "whole numbers from 0 on"),
         ("minimality", words, "what can be proved"),
+        ("lower", ~invalid | nothing, "the bounds of nothing where a row is invalid"),
     ):
         if not sound.all():
             row = int(np.flatnonzero(~sound)[0])
             got = columns[name][row : row + 1].astype(object)[0]
             raise UnsoundError(f"reasons/{name} must hold {kind}, got {shown(got)} in row {row}")
+
+
+def _row(key: str, name: str, n: int) -> int:
+    """Return the row that a member is named by."""
+    if not (key.isascii() and key.isdigit() and len(key) < 19 and str(int(key)) == key):
+        raise UnsoundError(f"{name} must be named by a row")
+    return whole(int(key), f"the row of {name}", 0, n - 1)
+
+
+def _flagged(told: Any, n: int) -> dict[int, tuple[str, str]]:
+    if not isinstance(told, dict):
+        raise UnsoundError(f"meta.reasons.flagged must be an object, got {shown(told)}")
+    found = {}
+    for key, value in told.items():
+        name = f"meta.reasons.flagged[{shown(key)}]"
+        status, message = flat(value, name, (2,))
+        i = _row(key, name, n)
+        found[i] = (one_of(status, name, STATUSES[1:]), text(message, name))
+    return found
 
 
 def _exact(told: Any, columns: Arrays) -> dict[int, Any]:
@@ -293,9 +319,7 @@ def _exact(told: Any, columns: Arrays) -> dict[int, Any]:
     found = {}
     for key, value in told.items():
         name = f"meta.reasons.exact[{shown(key)}]"
-        if not (key.isascii() and key.isdigit() and len(key) < 19 and str(int(key)) == key):
-            raise UnsoundError(f"{name} must be named by a row")
-        i = whole(int(key), f"the row of {name}", 0, len(columns["lower"]) - 1)
+        i = _row(key, name, len(columns["lower"]))
         found[i] = fraction(value, name)
         if not columns["lower"][i] <= found[i] <= columns["upper"][i]:
             raise UnsoundError(f"{name} must lie between its bounds, got {shown(value)}")
@@ -303,7 +327,7 @@ def _exact(told: Any, columns: Arrays) -> dict[int, Any]:
 
 
 def _texts(told: Any, reasons: SufficientReasons, more: Arrays) -> dict[str, Any]:
-    known = ("feature_names", "output_names", "display_data", "single", "in_probability")
+    known = ("feature_names", "output_names", "display_data", "single", "in_probability", "index")
     held = dict(members(told, "meta.texts", known))
     n, width = reasons.mask.shape
     texts(held["feature_names"], "meta.texts.feature_names", width)
@@ -314,6 +338,7 @@ def _texts(told: Any, reasons: SufficientReasons, more: Arrays) -> dict[str, Any
     if held["display_data"] is not None:
         held["display_data"] = cells(held["display_data"], "meta.texts.display_data", (n, width))
     flag(held["in_probability"], "meta.texts.in_probability")
+    checked_labels(held["index"], "meta.texts.index", n)
     if flag(held["single"], "meta.texts.single") and n != 1:
         raise UnsoundError(f"meta.texts.single must be false, there are {n} rows")
     return held

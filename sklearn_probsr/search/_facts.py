@@ -7,15 +7,15 @@ of these the enclosure speaks, which comes from the rows held out.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.rows._facts import Rules, best_of_size, worth
-from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.laws._matching import MatchingLaw, Neighbours, and_all, counts
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row
@@ -39,7 +39,8 @@ def search_facts(law: MatchingLaw, rows: Row, task: Task) -> Found:
     rules = law.rules.get(task.delta, lambda: make(n, matching.min_rows, task.delta))
     for i in range(len(rows)):
         seen = law.view(rows[i])
-        features, minimality, least = _Search(seen, task, rules).run(i)
+        give_up = partial(found.give_up, i, task=task)
+        features, minimality, least = _Search(seen, task, rules).run(give_up)
         found.write(i, features, seen.enclose(features), minimality, least)
     return found
 
@@ -76,8 +77,11 @@ class _Search:
         self.facts = seen.facts(task.include, self.members)
         self.most = len(self.members) if task.most is None else min(task.most, len(self.members))
 
-    def run(self, i: int) -> tuple[list[int], str, int]:
-        """Return row i's features, what was proved of them, and the least size of any such set."""
+    def run(self, give_up: Callable[[str], None]) -> tuple[list[int], str, int]:
+        """Return the row's features, what was proved of them, and the least size of any such set.
+
+        ``give_up`` is told why none reaches delta.
+        """
         chosen, refuted = self._smallest(self.rules)
         word = "minimum"
         if chosen is None and refuted <= self.most:
@@ -87,7 +91,8 @@ class _Search:
         if chosen is None:
             chosen, word = self._best(), "best-of-size"
             if chosen is None or self.task.max_size is None:
-                raise self._unreachable(i, chosen, refuted > self.most)
+                give_up(self._unreachable(chosen, refuted > self.most))
+                chosen = chosen or ()
         features = [*self.task.include, *(self.members[j] for j in chosen)]
         least = len(chosen) if word == "minimum" else min(refuted, len(self.members))
         return features, word, len(self.task.include) + least
@@ -170,22 +175,22 @@ class _Search:
         at, facts = list(chosen), self.facts
         return and_all(facts.all_good, facts.good[at]), and_all(facts.all_bad, facts.bad[at])
 
-    def _unreachable(self, i: int, best: tuple[int, ...] | None, proved: bool) -> UnreachableError:
+    def _unreachable(self, best: tuple[int, ...] | None, proved: bool) -> str:
         task, least, rows = self.task, self.rules.least, self.seen.matches(()).searched.rows
         if best is None:
             left = sum(self._left(()))
             shared = f"{left} of the {rows} rows searched share the facts in include"
             if not task.include:
                 shared = f"without a copy of the row itself, {rows} rows are searched"
-            return UnreachableError(
-                f"min_rows = {least} is not reached for row {i}: {shared}. Lower min_rows"
+            return (
+                f"min_rows = {least} is not reached for this row: {shared}. Lower min_rows"
                 f"{', or include fewer features' if task.include else ''}."
             )
         good, bad = self._left(best)
         what = "cannot be reached" if proved else "is not reached by any set found"
-        return UnreachableError(
-            f"delta = {float(task.delta):g} {what} for row {i}: of the sets that at least min_rows "
-            f"= {least} of the {rows} rows searched share, the best keeps the class in {good} of "
-            f"{good + bad}. Lower delta or min_rows, or set max_size to get the best set all the "
-            "same."
+        hint = ", or set max_size to get the best set all the same" if not task.flag else ""
+        return (
+            f"delta = {float(task.delta):g} {what} for this row: of the sets that at least "
+            f"min_rows = {least} of the {rows} rows searched share, the best keeps the class in "
+            f"{good} of {good + bad}. Lower delta or min_rows{hint}."
         )

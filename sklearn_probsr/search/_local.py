@@ -7,6 +7,9 @@ and then smaller sets are looked for until there is none (proved), or none is fo
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from sklearn_probsr.laws._law import Law
@@ -27,7 +30,8 @@ def search(law: Law, rows: Row, task: Task) -> Found:
     starts = law.together(rows, task, found)
     for i in np.flatnonzero(found.minimality == "").tolist():
         one = _Search(law.prover(law.view(rows[i]), task), task)
-        chosen, minimality, epsilon = one.run(i, str(law.distribution), starts.get(i))
+        give_up = partial(found.give_up, i, task=task)
+        chosen, minimality, epsilon = one.run(give_up, str(law.distribution), starts.get(i))
         prover = one.prover
         found.write(
             i,
@@ -46,10 +50,13 @@ class _Search:
     def __init__(self, prover: Prover, task: Task) -> None:
         self.prover, self.task = prover, task
 
-    def run(self, i: int, over: str, start: set[int] | None) -> tuple[set[int], str, float]:
-        """Return row i's set, what was proved of it, and the slack of that.
+    def run(
+        self, give_up: Callable[[str], None], over: str, start: set[int] | None
+    ) -> tuple[set[int], str, float]:
+        """Return the row's set, what was proved of it, and the slack of that.
 
-        ``start`` is a set that reaches delta, and from which nothing can be left out.
+        ``start`` is a set that reaches delta, and from which nothing can be left out; ``give_up``
+        is told why none does.
         """
         prover, members = self.prover, self.prover.members
         chosen = self.smallest() if start is None else self.shrink(self.shorter(start))
@@ -64,7 +71,7 @@ class _Search:
             if not verdict and self.task.max_size is None:
                 refuted = verdict is False and prover.monotone
                 what = "cannot be reached" if refuted else "is not proved"
-                raise unreachable(self.task, i, what, str(prover.guarantee(chosen)), over)
+                give_up(unreachable(self.task, what, str(prover.guarantee(chosen)), over))
             if not verdict:
                 return chosen, "best-of-size", 0.0
             chosen = prover.pruned(prover.in_order(chosen))

@@ -57,7 +57,10 @@ def search_by_samples(
         elif task.max_size is None:
             best = f"about {kept.max() / samples:.4f} in {samples} samples"
             what = "is not reached by the estimate"
-            raise unreachable(task, i, what, best, str(law.distribution))
+            found.give_up(i, unreachable(task, what, best, str(law.distribution)), task)
+            k, word = int(np.argmax(kept)), "best-of-size"
+            # Proved, so that what is said of the rows together fails no more often.
+            known = view.enclose([*task.include, *order[:k]])
         else:
             k, word = (most if coupled else int(np.argmax(kept[: most + 1]))), "best-of-size"
             radius = hoeffding_radius(samples, gamma if coupled else gamma / (len(order) + 1))

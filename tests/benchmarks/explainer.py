@@ -53,12 +53,36 @@ def tables() -> Iterator[Table]:
         ),
     )
     yield Table(
+        "Tables",
+        "`to_frame` and `as_guarantee` over the search for the reasons (delta = "
+        f"{DELTA}, uniform, rows and weights at random). What `as_guarantee` costs is the bounds of "
+        "every set on the way to a reason, each once however many rows share it: no target.",
+        ("view", "d", "rows", "search", "view of it", "ratio"),
+        (_viewed("to_frame", 200_000, 2), _viewed("as_guarantee", 10_000, None)),
+    )
+    yield Table(
         "Comparator",
         "`compare` over the explainer and `shap.LinearExplainer` together, on the same rows; fresh "
         "each time, so tables are built anew. 1,000 background rows, independent features.",
         ("d", "rows", "explainer", "shap", "compare", "ratio"),
         (_compared(),),
     )
+
+
+def _viewed(view: str, n: int, limit: float | None, d: int = 30) -> Row:
+    rng = np.random.default_rng(0)
+    weights, rows = rng.standard_normal(d), rng.random((n, d)) < 0.5
+    explainer = SufficientReasonExplainer(LinearModel(weights, float(weights.sum() / 2)))
+    found = explainer(rows, silent=True)
+    getattr(found[:10], view)()
+    model = explainer.linear_model
+    search, seen = best_times(
+        3 if limit else 1,
+        lambda: sufficient_reasons(model, rows, delta=DELTA),
+        getattr(found, view),
+    )
+    cells = (view, str(d), f"{n:,}", seconds(search), seconds(seen), times(seen / search))
+    return Row(cells) if limit is None else Row(cells, *at_most(seen / search, limit, "x"))
 
 
 def _compared(d: int = 100, n: int = 1_000) -> Row:

@@ -215,7 +215,9 @@ def test_wrong_columns_get_the_adapters_errors():
         "X must be 0 or 1 in every column, got 3.5 in row 1, column 'mean radius'. Binarize it "
         "first."
     ):
-        explainer()(np.array([[0.0] * 30, [3.5] + [0.0] * 29]))
+        SufficientReasonExplainer(classifier(), X[:9], on_error="raise")(
+            np.array([[0.0] * 30, [3.5] + [0.0] * 29])
+        )
     model = LinearModel([1.0, 2.0], 0.5)
     with refused("X must have one column per feature, 2, got 3."):
         SufficientReasonExplainer(model)([[1, 0, 1]])
@@ -706,7 +708,7 @@ def test_include_exclude_and_size():
     assert (small.reason_size <= 2).all()
     assert "best-of-size" in small.minimality
     with pytest.raises(UnreachableError):
-        reasons(exclude=range(30))
+        reasons(exclude=range(30), on_error="raise")
 
 
 def test_how_hard_to_prove():

@@ -254,7 +254,7 @@ def test_no_rows_are_an_explanation_too():
     assert found.values.shape == found.data.shape == found.reason_mask.shape == (0, 30)
     assert [np.shape(getattr(found, name)) for name in FIELDS[1:]] == [(0,)] * 5
     assert found.base_values.shape == (0,)
-    assert found.to_frame().shape == (0, 7)
+    assert found.to_frame().shape == (0, 9)
     assert found.as_guarantee().values.shape == (0, 30)
     for none in (found[:0], explanation()[5:5], explanation()[:2][[]]):
         assert type(none) is ReasonExplanation
@@ -372,6 +372,8 @@ def test_the_table_is_tidy():
         "guarantee_upper": pytest.approx(118 / 120, abs=1e-15),
         "minimality": "minimum",
         "distribution": "replacement by 120 background rows",
+        "status": "ok",
+        "message": "",
     }
     assert len(table) == 3
     assert len(mixed_explanation()[0].to_frame()) == 1
@@ -442,7 +444,7 @@ def test_files_hold_no_pickle(tmp_path: Path):
     with np.load(path, allow_pickle=False) as archive:
         assert not any(archive[name].dtype.hasobject for name in archive.files)
         meta = json.loads(archive["meta"].tobytes())
-    assert meta["format"] == "sklearn-probsr reasons 3"
+    assert meta["format"] == "sklearn-probsr reasons 4"
     assert meta["texts"]["feature_names"] == ["age", "job", "savings", "smoker"]
 
 

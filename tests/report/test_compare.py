@@ -37,6 +37,7 @@ COLUMNS = [
     "minimality", "sure_size", "abs_shap_size", "signed_shap_size", "top_shap_guarantee_lower",
     "top_shap_guarantee_upper", "overlap", "shap_share", "hurting",
 ]  # fmt: skip
+FLAGS = ["status", "message"]
 
 
 def small(seed: int) -> tuple[LinearModel, np.ndarray]:
@@ -89,7 +90,7 @@ def test_every_column_by_brute_force(seed: int, kind: str):
     found = compare(model, data[:5], law, delta=float(DELTA), dependence=True)
     frame = found.to_frame()
     other = "independent" if kind == "joint" else "joint"
-    assert list(frame) == [*COLUMNS, f"{other}_guarantee_lower", f"{other}_guarantee_upper"]
+    assert list(frame) == [*COLUMNS, f"{other}_guarantee_lower", f"{other}_guarantee_upper", *FLAGS]
     columns = [list(unit.columns) for unit in model.units or ()]
     for i, line in frame.iterrows():
         row = data[int(i)]
@@ -130,7 +131,7 @@ def test_certainty_by_brute_force(kind: str):
     law = Background(data) if kind == "joint" else Marginals.fit(data)
     found = compare(model, data[:6], law, delta=1)
     frame = found.to_frame()
-    assert list(frame) == COLUMNS
+    assert list(frame) == COLUMNS + FLAGS
     for i, line in frame.iterrows():
         truth = truths(model, data[int(i)], data, kind)
         values = found.shap_values[int(i)]
@@ -262,14 +263,14 @@ def test_what_dependence_matters_is_told_if_asked_for():
     ):
         plain, asked = (compare(model, data, law, dependence=d) for d in (False, True))
         more = [f"{word}_guarantee_lower", f"{word}_guarantee_upper"]
-        assert list(plain.to_frame()) == COLUMNS
-        assert list(asked.to_frame()) == [*COLUMNS, *more]
-        pd.testing.assert_frame_equal(plain.to_frame(), asked.to_frame()[COLUMNS])
+        assert list(plain.to_frame()) == COLUMNS + FLAGS
+        assert list(asked.to_frame()) == [*COLUMNS, *more, *FLAGS]
+        pd.testing.assert_frame_equal(plain.to_frame(), asked.to_frame()[COLUMNS + FLAGS])
         told = asked.summary().split("\n")
         assert plain.summary().split("\n") == told[:-1]
         assert told[-1].startswith(line)
     coins = compare(LinearModel([2.0, -1.0], 0.3), [[1, 0]], dependence=True)
-    assert list(coins.to_frame()) == COLUMNS
+    assert list(coins.to_frame()) == COLUMNS + FLAGS
     assert coins.summary().split("\n")[-1] == (
         "independent_guarantee is missing: uniform completions know of no rows whose features "
         "depend."
@@ -295,7 +296,7 @@ def test_a_column_that_cannot_be_had_is_missing(monkeypatch: pytest.MonkeyPatch,
     assert "NaN" not in found.to_json()
     for one in (found, again):
         frame = one.to_frame()
-        assert list(frame) == COLUMNS
+        assert list(frame) == COLUMNS + FLAGS
         assert frame["sure_size"].isna().all()
         assert not frame.drop(columns="sure_size").isna().any(axis=None)
         words = one.summary()
@@ -331,7 +332,7 @@ def test_tables_words_and_files():
     assert repr(found) == "Comparison(<12 rows, 5 features>)"
     message = (
         "This is not what Comparison.to_json wrote: it must have the format 'sklearn-probsr "
-        "comparison 2', got []."
+        "comparison 3', got []."
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         Comparison.from_json("[]")
@@ -366,4 +367,4 @@ def test_distributions_without_rows(law: Any):
     mean = np.array([0.5] * 3 if isinstance(law, Uniform) else [0.2, 0.7, 0.5])
     rows = np.array([[1, 0, 1], [0, 1, 1]])
     np.testing.assert_allclose(found.shap_values, model.weights * (rows - mean), atol=1e-12)
-    assert list(found.to_frame()) == COLUMNS
+    assert list(found.to_frame()) == COLUMNS + FLAGS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import LinearModel, sufficient_reason, sufficient_reasons
-from sklearn_probsr.results._reason import _two_digits_up
+from sklearn_probsr.results._sentence import _two_digits_up
 
 MODEL = LinearModel(
     [5, 1, -3, 2, -1],

@@ -9,21 +9,25 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
+from sklearn_probsr.explain._sifted import count_flagged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
     "BLUE", "GREY", "PALE", "RED",
-    "at_least_one", "axes", "batch", "number", "plain", "short", "title",
+    "at_least_one", "axes", "batch", "done", "note", "number", "plain", "short", "title",
 ]  # fmt: skip
 
 RED, BLUE, GREY, PALE = "#ff0051", "#008bfb", "#777777", "#bbbbbb"
 _INCHES = 0.42
 
 
-def batch(reasons: Any, what: str) -> ReasonExplanation:
-    """Return an explanation with at least one row, as a batch, or say why it cannot be drawn."""
+def batch(reasons: Any, what: str, drawn: tuple[str, ...] = ("ok",)) -> ReasonExplanation:
+    """Return the rows of an explanation to draw, as a batch, or say why they cannot be drawn.
+
+    Only those whose status is to be ``drawn``; `note` says how many are not.
+    """
     if not isinstance(reasons, ReasonExplanation):
         raise InvalidInputError(
             f"{what} draws a ReasonExplanation, got {type(reasons).__name__}. An aggregate, such "
@@ -32,7 +36,33 @@ def batch(reasons: Any, what: str) -> ReasonExplanation:
     found = reasons._batch(what).of_prediction()
     if not len(found.reasons):
         raise InvalidInputError(f"{what} needs at least one row, this explanation has none.")
-    return found
+    found = found if found._at.ndim else found._batch(what)
+    inside = np.isin(found.status, drawn)
+    if inside.all():
+        return found
+    if not inside.any():
+        count = f"{len(inside)} are" if len(inside) > 1 else "row is"
+        raise InvalidInputError(
+            f"{what} needs a row that could be explained, here the {count} "
+            f"{' and '.join(sorted(set(found.status.tolist())))}: {found.message[0]}"
+        )
+    some: ReasonExplanation = found[np.flatnonzero(inside)]
+    return some
+
+
+def note(reasons: ReasonExplanation) -> list[str]:
+    """Return a line on the rows that a picture leaves out; none if there are none."""
+    count = count_flagged(np.atleast_1d(reasons.status))
+    return [f"left out: {count}"] if count else []
+
+
+def done(ax: Axes, show: bool) -> Axes:
+    """Return axes when all is drawn; ``show`` opens the figure, as in shap."""
+    if show:
+        import matplotlib.pyplot as plt
+
+        plt.show()
+    return ax
 
 
 def at_least_one(most: Any, name: str) -> int:

@@ -23,7 +23,13 @@ __all__ = ["waterfall"]
 _ROOM = 3
 
 
-def waterfall(reason: ReasonExplanation, *, ax: Axes | None = None, max_display: int = 20) -> Axes:
+def waterfall(
+    reason: ReasonExplanation,
+    *,
+    ax: Axes | None = None,
+    max_display: int = 20,
+    show: bool = False,
+) -> Axes:
     """Draw how the features of one reason carry the decision function away from its average.
 
     Parameters
@@ -34,6 +40,8 @@ def waterfall(reason: ReasonExplanation, *, ax: Axes | None = None, max_display:
     ax : matplotlib Axes or None, default=None
     max_display : int, default=20
         The most bars to draw; the last features are summed up in one.
+    show : bool, default=False
+        Whether to call ``matplotlib.pyplot.show()``; else that is left to you, or to the notebook.
 
     Returns
     -------
@@ -41,7 +49,7 @@ def waterfall(reason: ReasonExplanation, *, ax: Axes | None = None, max_display:
         The title says the guarantee, and over what. An empty reason is drawn as what it is: no
         fact is needed.
     """
-    one = canvas.batch(reason, "waterfall")
+    one = canvas.batch(reason, "waterfall", ("ok", "unreachable"))
     if len(one.reasons) > 1:
         raise InvalidInputError(
             f"waterfall draws one row, this explanation has {len(one.reasons)}. Write reasons[0]."
@@ -76,7 +84,7 @@ def waterfall(reason: ReasonExplanation, *, ax: Axes | None = None, max_display:
     )  # fmt: skip
     canvas.title(ax, _headline(told), pad=34)
     canvas.plain(ax)
-    return ax
+    return canvas.done(ax, show)
 
 
 def _bars(
@@ -121,8 +129,10 @@ def _headline(told: SufficientReason) -> list[str]:
     sure = lower_text(known.lower if known.exact is None else known.exact, 4)
     trust = [f"with confidence {lower_text(known.confidence, 6)},"] if known.confidence < 1 else []
     count = {0: "whatever the features are", 1: "given this 1 fact"}
+    short = [f"(short of {told.delta:g}, which is out of reach)"]
     return [
         f"Class {canvas.short(told.prediction, 24)}, kept with probability ≥ {sure}",
+        *(short if told.status == "unreachable" else []),
         *trust,
         f"{count.get(told.size, f'given these {told.size} facts')},",
         f"over {told.distribution}",

@@ -1,0 +1,75 @@
+"""The index of a frame: what rows are called, from the frame that came in to every table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["built_index", "index_of", "joined_index", "row_index"]
+
+
+def index_of(X: Any, raw: Any, n: int) -> Any:
+    """Return what the n rows of X are called; by their numbers, if X has no names for them.
+
+    ``raw`` are the rows that X was read as.
+    """
+    import pandas as pd
+
+    for frame in (X, raw):
+        if isinstance(frame, pd.DataFrame) and len(frame) == n:
+            return frame.index
+    if isinstance(X, pd.Series):
+        if isinstance(raw, pd.Series) and len(raw) == n:  # of texts
+            return raw.index
+        if len(X) == n != 1:  # the only column
+            return X.index
+        if n == 1:
+            return pd.Index([X.name])
+    return pd.RangeIndex(n)
+
+
+def row_index(index: Any, n: int) -> Any:
+    """Return an index of n rows; their numbers if there is none."""
+    import pandas as pd
+
+    if index is None:
+        return pd.RangeIndex(n)
+    return index if isinstance(index, pd.Index) else pd.Index(index)
+
+
+def joined_index(parts: list[Any]) -> Any:
+    """Put indices behind each other; those that only number rows become one that does."""
+    import pandas as pd
+
+    numbered = all(isinstance(p, pd.RangeIndex) and p.name is None for p in parts)
+    if numbered and all(p.start == 0 and p.step == 1 for p in parts):
+        return pd.RangeIndex(sum(map(len, parts)))
+    return parts[0].append(parts[1:])
+
+
+def built_index(told: dict[str, Any]) -> Any:
+    """Return the index that checked labels tell of."""
+    import pandas as pd
+
+    names = told["names"]
+    levels = [_level(k, v) for k, v in zip(told["kinds"], told["levels"], strict=True)]
+    if len(levels) > 1:
+        return pd.MultiIndex.from_arrays(levels, names=names)
+    return levels[0].rename(names[0])
+
+
+def _level(kind: str, values: list[Any]) -> Any:
+    import pandas as pd
+
+    if kind == "range":
+        return pd.RangeIndex(*values)
+    if kind == "any":
+        return pd.Index(values)
+    if kind.startswith("datetime64[") and ", " in kind:
+        unit, zone = kind.removeprefix("datetime64[").removesuffix("]").split(", ")
+        times = np.array(values, dtype=np.int64).view(f"datetime64[{unit}]")
+        return pd.DatetimeIndex(times).tz_localize("UTC").tz_convert(zone)
+    if kind.startswith(("datetime64", "timedelta64")):
+        return pd.Index(np.array(values, dtype=np.int64).view(kind))
+    return pd.Index(values, dtype=kind)

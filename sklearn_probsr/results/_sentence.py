@@ -1,0 +1,86 @@
+"""Sentences: what is proved of a reason, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from sklearn_probsr.laws._matching import Matches
+from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model._exact import decimal_fraction
+
+__all__ = ["CLAIMS", "sentence"]
+
+CLAIMS = {
+    "minimum": "no smaller set reaches {delta}",
+    "subset-minimal": "none can be left out",
+    "near-subset-minimal": "none is known to be superfluous",
+    "locally-minimal": "no single one of them can be left out",
+    "near-locally-minimal": "no single one is known to be superfluous",
+    "near-prefix-minimal": "no fewer by mean cost reach {delta} + {epsilon}",
+    "near-minimum": "no smaller set reaches {delta} + {epsilon}",
+    "best-of-size": "the best set found of at most {size}; {delta} is not proved",
+}
+# Of rows that are counted.
+_COUNTED = {**CLAIMS, "best-of-size": "the best set found; none found reaches {delta}"}
+
+
+def sentence(reason: Any) -> str:
+    """Say why a row got its class, or why that cannot be said of it."""
+    if reason.status == "invalid":
+        return f"No class, no reason: {reason.message}"
+    told = _told(reason)
+    return told if reason.status == "ok" else f"{told} {reason.message}"
+
+
+def _told(reason: Any) -> str:
+    """Say what the features of a reason guarantee."""
+    given = f"given {_and(reason.facts)}" if reason.facts else "whatever the features are"
+    known = reason.guarantee
+    sure = lower_text(known.lower if known.exact is None else known.exact)
+    trust = ""
+    if reason.guarantee.confidence < 1:
+        trust = f", with confidence {lower_text(reason.guarantee.confidence, 9)}"
+    claims = CLAIMS if reason.matches is None else _COUNTED
+    claim = claims[reason.minimality].format(
+        epsilon=_two_digits_up(reason.epsilon), delta=reason.delta, size=reason.size
+    )
+    if reason.matches is not None:
+        return _conditional(reason, reason.matches, sure, trust.removeprefix(","), claim)
+    if reason.size_lower > 1 and reason.minimality.endswith(("subset-minimal", "locally-minimal")):
+        claim += f"; no set of fewer than {reason.size_lower} features reaches {reason.delta}"
+    return (
+        f"Class {reason.prediction!s} is kept with probability at least {sure} over "
+        f"{reason.distribution}{trust}, {given} ({reason.size} of {reason.n_units} features; "
+        f"{claim})."
+    )
+
+
+def _conditional(reason: Any, matches: Matches, sure: str, trust: str, claim: str) -> str:
+    """Say it of the rows that share the facts."""
+    those = f"the rows that share {_and(reason.facts)}" if reason.facts else "all rows"
+    verdict = {True: "confirmed", False: "refuted", None: "not confirmed"}
+    held, all_rows = matches.confirmed, matches.descriptive
+    how = "by Wilson's lower bound in" if reason.distribution.cautious else "in"
+    return (
+        f"Of {those}, class {reason.prediction!s} is kept in at least {sure}{trust}: in {held} "
+        f"such rows among {held.rows} held out; {reason.delta} is "
+        f"{verdict[(reason.guarantee >= reason.delta).value]} (descriptive, over all "
+        f"{all_rows.rows} rows: {all_rows}; {reason.size} of {reason.n_units} features; {claim} "
+        f"{how} the {matches.searched.rows} rows searched)."
+    )
+
+
+def _two_digits_up(value: float) -> str:
+    """Print a positive number with two digits, rounded up."""
+    if value == 0:
+        return "0"
+    exact = decimal_fraction(value)
+    unit = Fraction(10) ** (math.floor(math.log10(value)) - 1)
+    return f"{float(math.ceil(exact / unit) * unit):.2g}"
+
+
+def _and(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
