@@ -31,7 +31,7 @@ __all__ = ["FORMAT", "read_comparison"]
 FORMAT = "sklearn-probsr comparison 2"
 _MEMBERS = (
     "format", "table", "shap_values", "values", "growth", "mask", "feature_names", "classes",
-    "delta", "distribution", "others", "missing",
+    "delta", "distribution", "others", "missing", "rules", "index",
 )  # fmt: skip
 _SIZES = ("reason_size", "sure_size", "abs_shap_size", "signed_shap_size", "hurting")
 _ALTERNATIVES = ("independent_guarantee", "joint_guarantee")
@@ -39,8 +39,8 @@ _ALTERNATIVES = ("independent_guarantee", "joint_guarantee")
 _ROUNDING = 1e-9
 
 
-def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any], Growth]:
-    """Return the fields of a comparison, and its growth.
+def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any], Growth, Any]:
+    """Return the fields of a comparison, its growth, and the index of its rows.
 
     Raises
     ------
@@ -86,13 +86,28 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
         "distribution": text(held["distribution"], "distribution"),
         "others": tuple(others),
         "missing": missing,
+        "rules": text(held["rules"], "rules"),
     }
-    return fields, growth
+    return fields, growth, _index(held["index"], n)
+
+
+def _index(told: Any, n: int) -> Any:
+    """Return what the rows are called, or None."""
+    import pandas as pd
+
+    if told is None:
+        return None
+    told = members(told, "index", ("name", "labels"))
+    name = None if told["name"] is None else text(told["name"], "index.name")
+    labels = flat(told["labels"], "index.labels", (n,))
+    return pd.Index(
+        [label(value, f"index.labels[{i}]") for i, value in enumerate(labels)], name=name
+    )
 
 
 def _missing(told: Any) -> dict[str, str]:
     """Return which columns could not be had, and why."""
-    known = ("sure_size", "independent_guarantee")
+    known = ("sure_size", "abs_shap_size", "signed_shap_size", "independent_guarantee")
     if not isinstance(told, dict) or not all(name in known for name in told):
         raise UnsoundError(f"missing must say of {known} why, got {shown(told)}")
     return {name: text(reason, f"missing.{name}") for name, reason in told.items()}
@@ -155,7 +170,7 @@ def _table(
         elif name == "minimality":
             found[name] = _claims(column, where, (n,))
         elif name in missing:
-            found[name] = _gaps(column, where, n)
+            found[name] = _sizes(column, where, n, width)
         elif name in sizes:
             found[name] = wholes(column, where, (n,), width)
         elif name == "margin":
@@ -172,10 +187,13 @@ def _table(
     return found
 
 
-def _gaps(told: Any, name: str, n: int) -> NDArray[np.float64]:
-    if any(entry is not None for entry in flat(told, name, (n,))):
-        raise UnsoundError(f"{name} must be empty, as missing says")
-    return np.full(n, np.nan)
+def _sizes(told: Any, name: str, n: int, width: int) -> NDArray[np.float64]:
+    """Return sizes, NaN in the rows that have none."""
+    entries = flat(told, name, (n,))
+    known = [entry for entry in entries if entry is not None]
+    found = np.full(n, np.nan)
+    found[[entry is not None for entry in entries]] = wholes(known, name, (len(known),), width)
+    return found
 
 
 def _labels(told: Any, name: str, n: int, classes: list[Any]) -> NDArray[Any]:
