@@ -45,7 +45,7 @@ def done(model: Any, X: Any, background: Any, folder: Path, **options: Any) -> J
     table, said = reasons.to_frame(), pd.Series(model.predict(X), X.index)
     found = compare(model, X, background, delta=DELTA, **options)
     for frame in (table, found.to_frame()):
-        pd.testing.assert_index_equal(frame.index, X.index)
+        pd.testing.assert_index_equal(frame.index, X.index, exact=True)
         joined = X.to_frame().join(frame) if X.ndim == 1 else X.join(frame)
         assert len(joined) == len(X)
         assert (joined["prediction"] == said).all()
@@ -56,7 +56,7 @@ def done(model: Any, X: Any, background: Any, folder: Path, **options: Any) -> J
         assert (beside[name] == table[name]).all(), name
     check_page(found, X, folder)
     again = Comparison.from_json(found.to_json())
-    pd.testing.assert_index_equal(again.to_frame().index, X.index)
+    assert again.to_frame().index.tolist() == X.index.tolist()
     assert (again.to_frame()["reason"] == table["reason"]).all()
     return Job(explainer, reasons, table, found)
 

@@ -61,9 +61,11 @@ def summary(told: dict[str, Any]) -> str:
     if rows:
         sizes = np.array([len(row["reason"]) for row in rows])
         proved = np.mean([row["minimality"] == "minimum" for row in rows])
+        best = np.mean([row["minimality"] == "best-of-size" for row in rows])
+        short = f" In {best:.0%} of the rows {told['delta']:g} is not reached." if best else ""
         lines.append(
             f"A reason has {np.median(sizes):g} (median, {sizes.min()} to {sizes.max()}) features; "
-            f"{proved:.0%} are proved to be as small as possible."
+            f"{proved:.0%} are proved to be as small as possible.{short}"
         )
     if len(rows) < n:
         lines.append(f"{n - len(rows)} of the rows have none; their status says why.")

@@ -34,7 +34,8 @@ _HELP = {
         "Proved",
         "What is proved of the size. minimum: no smaller set reaches the probability asked for; "
         "subset-minimal: none of its features can be left out; locally-minimal: no single one "
-        "can; near-: the same, up to cases that stayed undecided.",
+        "can; near-: the same, up to cases that stayed undecided; best-of-size: the best set found "
+        "of as many features as it may have, which does not reach that probability (brown).",
     ),
     "margin": (
         "Margin",
@@ -132,7 +133,7 @@ def headings(comparison: Compared) -> list[dict[str, Any]]:
         named = {"label": visible(ids.name), "term": visible(ids.name)}
         found = [column("id", "text", wide=False) | named, column("row", "text")]
     if any(word != "ok" for word in status_of(comparison)):
-        found.append(column("status", "text", wide=False))
+        found.append(column("status", "text"))
     found += [
         column("class", "text", wide=False),
         column("reason", "text", _LIVE, wide=False),

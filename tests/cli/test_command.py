@@ -649,7 +649,7 @@ def test_documented_commands_print_that(run):
     exec(compile(code, PAGE.name, "exec"), {})
     shown = r"^```sh\n(\S[^\n]*)\n```\n\n```text\n(.*?)^```$"
     commands = re.findall(shown, page, re.DOTALL | re.MULTILINE)
-    assert len(commands) == 2
+    assert len(commands) == 3
     for command, expected in commands:
         program, *arguments = shlex.split(command)
         assert program == "sklearn-probsr"

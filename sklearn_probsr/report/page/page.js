@@ -99,6 +99,9 @@
       return String(v);
     };
     const short = (i) => data.short[i] === 1;
+    // What falls short of what was asked for.
+    const bad = (key, i) => (key === "top" && short(i)) || (key === "status" && status(i) !== "ok")
+      || (key === "lower" && minimality(i, level) === "best-of-size");
 
     // --- the slider and what follows it ---------------------------------------------------------
     $("level").max = last;
@@ -256,7 +259,7 @@
           }, String(value(opener, i)));
         }
         const style = [column.kind === "text" ? "text" : "", column.key === "reason" ? "reason" : "",
-          column.wide ? "wide" : "", (column.key === "top" && short(i)) || (column.key === "status" && status(i) !== "ok") ? "bad" : ""];
+          column.wide ? "wide" : "", bad(column.key, i) ? "bad" : ""];
         const help = column.key === "status" && data.message[i] ? data.message[i] : column.help;
         return make("td", { class: style.filter(Boolean).join(" ") || null, title: `${column.label}: ${help}` }, content);
       });
