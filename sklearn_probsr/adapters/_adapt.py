@@ -150,7 +150,7 @@ def adapt(
     )
     if rows is not None:
         compare(estimator, sample, model, rows, bases, choice)
-    return Adapted(model, tuple(units), raw.names, raw, tuple(bases))
+    return Adapted(model, tuple(units), raw.names, raw, tuple(bases), _cut(choice))
 
 
 def adapt_again(
@@ -172,7 +172,8 @@ def adapt_again(
         If the model has not the columns that the estimator's steps give.
     """
     raw = raw_columns(estimator, feature_names, None)
-    bases = _bases(_choice(_decision(estimator, raw, binary), target, versus, all_classes=True))
+    choice = _choice(_decision(estimator, raw, binary), target, versus, all_classes=True)
+    bases = _bases(choice)
     names = tuple(_unique([base.name for base in bases]))
     if names != model.feature_names:
         raise InvalidInputError(
@@ -180,7 +181,11 @@ def adapt_again(
             f"{listing(model.feature_names)}. Make the explainer anew."
         )
     units = model.units or tuple(Unit.binary(name, i) for i, name in enumerate(names))
-    return Adapted(model, units, raw.names, raw, tuple(bases))
+    return Adapted(model, units, raw.names, raw, tuple(bases), _cut(choice))
+
+
+def _cut(choice: Choice | Contest) -> float:
+    return 0.0 if isinstance(choice, Contest) else choice.cut
 
 
 def _choice(decision: Decision, target: Any, versus: Any, all_classes: bool) -> Choice | Contest:

@@ -34,6 +34,9 @@ class Adapted:
         What can be known or unknown: mostly the raw columns, or the words of a text.
     feature_names : tuple of str
         The raw columns.
+    cut : float, default=0.0
+        The score from which the model measures: where the class changes on the scale of the
+        estimator's own decision function, which is 0 unless a threshold was moved.
     """
 
     model: Model
@@ -41,6 +44,7 @@ class Adapted:
     feature_names: tuple[str, ...]
     _raw: RawColumns
     _bases: tuple[Base, ...]
+    cut: float = 0.0
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return raw rows in the columns of the model.

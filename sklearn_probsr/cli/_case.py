@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn_probsr.cli._features import Features, features_of, take_columns
 from sklearn_probsr.cli._files import check_input, load_table
 from sklearn_probsr.cli._trusted import load_model
-from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.model._checks import listing
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from sklearn_probsr.report._comparison import Comparison
 
 __all__ = ["Case", "Request", "label_text", "load_case"]
+
+
+# A number that is written as Python writes it, and that a browser can count with.
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,14}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,12 @@ class Request:
     independent: bool
     delta: float
     target: str | None
+    id: str | None
+    include: Sequence[str]
+    exclude: Sequence[str]
+    max_size: int | None
+    prove: str
+    epsilon: float | None
     drop: Sequence[str]
     sep: str | None
     label: str | None
@@ -58,13 +69,17 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What was asked, with the contents of the files."""
+    """What was asked, with the contents of the files.
+
+    ``ids`` are what the rows are called, as an index, if a column says so.
+    """
 
     request: Request
     model: Any
     features: Features
     background: Any
     truth: Any
+    ids: Any
     label: Any
     versus: Any
 
@@ -81,10 +96,16 @@ class Case:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Say what else can be asked where coins cannot stand for the values of a feature."""
+        """Say in terms of the command line what went wrong, and what else can be asked."""
         try:
             yield
+        except UnreachableError as error:
+            text = str(error).replace("the features in exclude", "those that --exclude names")
+            raise UnreachableError(text.replace("set max_size", "pass --max-size")) from error
         except InvalidInputError as error:
+            text = str(error)
+            if text.startswith(("include names ", "exclude names ")):
+                raise InvalidInputError(f"--{text}") from error
             if not self.request.uniform:
                 raise
             raise InvalidInputError(
@@ -106,13 +127,31 @@ class Case:
             target=self.label,
             versus=self.versus,
             feature_names=self.features.names,
+            epsilon=self.request.epsilon,
+            include=self.request.include,
+            exclude=self.request.exclude,
+            max_size=self.request.max_size,
+            prove={"yes": True, "no": False}.get(self.request.prove, self.request.prove),
         )
+
+    @property
+    def rows(self) -> Any:
+        """The rows of the data, under their ids."""
+        return self.features.rows if self.ids is None else self.features.rows.set_axis(self.ids)
+
+    def numbered(self, table: Any, rows: Sequence[int]) -> Any:
+        """Return a table of some rows with their numbers, and their ids if there are any, first."""
+        table.insert(0, "row", list(rows))
+        if self.ids is not None:
+            named = str(self.ids.name)
+            table.insert(1, "id" if named in table.columns else named, self.ids[list(rows)])
+        return table
 
     def compared(self, n: int | None, dependence: bool) -> Comparison:
         """Return the first rows, or all, compared with SHAP."""
         from sklearn_probsr.report._compare import compare_explained
 
-        return compare_explained(self.explainer(), self.features.rows[:n], dependence=dependence)
+        return compare_explained(self.explainer(), self.rows.iloc[:n], dependence=dependence)
 
     def accuracy(self) -> str | None:
         """Say how often the model is right, if the true classes are known."""
@@ -135,14 +174,17 @@ def load_case(request: Request) -> Case:
         raise InvalidInputError(
             "--independent is about rows, and --background uniform has none. Leave one of them out."
         )
+    _check_rules(request)
     for path in request.inputs:
         check_input(path)
-    table, truth = _table(request, request.data, other=False)
+    table, truth, ids = _table(request, request.data, other=False)
     other = request.background_path
     beside = None if other is None else _table(request, other, other=True)[0]
     model = load_model(request.model, request.trust, request.trust_pickle)
     label, versus = _classes(model, request)
-    taken = [*request.drop, *([] if request.target is None else [request.target])]
+    taken = dict.fromkeys([*request.drop, *filter(None, [request.target])], "a --target or dropped")
+    if request.id is not None:
+        taken[request.id] = "an --id"
     features = features_of(model, table, request.data, request.model, taken)
     _tell_ignored(features, request.data)
     _tell_others(features, request)
@@ -153,19 +195,56 @@ def load_case(request: Request) -> Case:
         background = features_of(model, beside, other, request.model).rows
     if request.independent and features.rows.ndim == 1:
         raise InvalidInputError("--independent is for tables, and the model takes texts.")
-    return Case(request, model, features, background, truth, label, versus)
+    return Case(request, model, features, background, truth, _index(ids), label, versus)
 
 
-def _table(request: Request, path: Path, other: bool) -> tuple[Any, Any]:
-    """Return the columns that may be features, and the true classes."""
-    table = load_table(path, request.sep)
+def _check_rules(request: Request) -> None:
+    """Refuse what cannot be asked for together, before anything is read."""
+    both = [name for name in request.include if name in request.exclude]
+    if both:
+        raise InvalidInputError(
+            f"--include and --exclude must not share features, got {both[0]!r} in both."
+        )
+    forced = len(set(request.include))
+    if request.max_size is not None and forced > request.max_size:
+        raise InvalidInputError(
+            f"--include forces {forced} feature{'s' if forced > 1 else ''} in, more than "
+            f"--max-size {request.max_size}. Raise it, or include fewer."
+        )
+    if request.id is not None and request.id == request.target:
+        raise InvalidInputError(f"--id and --target must be two columns, got {request.id!r} twice.")
+
+
+def _table(request: Request, path: Path, other: bool) -> tuple[Any, Any, Any]:
+    """Return the columns that may be features, the true classes, and the ids."""
+    table = load_table(path, request.sep, [] if request.id is None else [request.id])
     drop = [name for name in request.drop if not other or name in table.columns]
     table, _ = take_columns(table, drop, path, "--drop")
-    target = request.target
-    if target is None or (other and target not in table.columns):
-        return table, None
-    table, truth = take_columns(table, [target], path, "--target")
-    return table, truth[target]
+    found = []
+    for name, option in ((request.target, "--target"), (request.id, "--id")):
+        column = None
+        if name is not None and not (other and name not in table.columns):
+            table, taken = take_columns(table, [name], path, option)
+            column = taken[name]
+        found.append(column)
+    return table, *found
+
+
+def _index(ids: Any) -> Any:
+    """Return a column of ids as an index, whole numbers as such; note those that are not unique."""
+    import pandas as pd
+
+    if ids is None:
+        return None
+    index = pd.Index(ids, name=ids.name)
+    if all(isinstance(label, str) and _WHOLE.fullmatch(label) for label in index):
+        index = pd.Index([int(label) for label in index], name=ids.name)
+    n = int(index.duplicated(keep=False).sum())
+    if n:
+        warnings.warn(
+            f"{n} rows share their id in the column {ids.name!r} with another row.", stacklevel=3
+        )
+    return index
 
 
 def _same_columns(table: Any, path: Path, names: list[str], data: Path) -> Any:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from sklearn_probsr.cli._options import parser
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from sklearn_probsr.cli._case import Case, Request
     from sklearn_probsr.report._comparison import Comparison
 
@@ -36,15 +38,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit code: 0, or 1 if something given is wrong, or 130 if interrupted. Wrong usage ends
-        the process with 2.
+        The exit code: 0, or 1 if something given is wrong, or 3 if all was done, but there are
+        rows without a reason, or 130 if interrupted. Wrong usage ends the process with 2.
     """
     args = parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that lack a character
     try:
         with _notes(args.debug):
-            _COMMANDS[args.command](args)
+            code = _COMMANDS[args.command](args)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _ended("Interrupted.", 130, args.debug)
@@ -57,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if _interrupted(error):
             return _ended("Interrupted.", 130, args.debug)
         return _ended(f"Error: {_said(error)}", 1, args.debug)
-    return 0
+    return code
 
 
 def _interrupted(error: BaseException | None) -> bool:
@@ -111,7 +113,7 @@ def _notes(debug: bool) -> Iterator[None]:
 # --- commands --------------------------------------------------------------------------------
 
 
-def _compare(args: argparse.Namespace) -> None:
+def _compare(args: argparse.Namespace) -> int:
     from sklearn_probsr.cli._case import load_case
     from sklearn_probsr.cli._files import check_output, write_output
 
@@ -122,19 +124,20 @@ def _compare(args: argparse.Namespace) -> None:
     with case.answering(), _working(case, len(case.features.rows[: args.rows])):
         found = case.compared(args.rows, args.dependence)
         if output is not None:  # a page searches for more, so this may last as well
-            write_output(output, args.force, lambda path: _write(found, path, args))
-    print(case.replacement)
+            write_output(output, args.force, lambda path: _write(found, case, path, args))
+    _say(case.replacement)
     if accuracy := case.accuracy():
-        print(accuracy)
+        _say(accuracy)
     if output is None:
-        print(found.to_markdown())
+        _say(found.to_markdown())
     else:
-        print(f"{found.summary()}\nWritten to {output}.")
+        _say(f"{found.summary()}\nWritten to {output}.")
+    return _code(found.to_frame())
 
 
-def _write(found: Comparison, path: Path, args: argparse.Namespace) -> None:
+def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) -> None:
+    from sklearn_probsr.cli._tabled import csv_text
     from sklearn_probsr.results._archive import atomically
-    from sklearn_probsr.results._inert import csv_frame
 
     ending = path.suffix.lower()
     if ending == ".html":
@@ -142,30 +145,54 @@ def _write(found: Comparison, path: Path, args: argparse.Namespace) -> None:
         return
     if ending == ".csv":
         table = found.to_frame()
-        table["reason"] = ["; ".join(names) for names in table["reason"]]
-        table = table if args.raw else csv_frame(table)
-        text = table.to_csv(index_label="row", lineterminator="\n")
+        rows = range(len(table))
+        text = csv_text(case.numbered(table.reset_index(drop=True), rows), args.raw)
     else:
         text = f"{found.to_json() if ending == '.json' else found.to_markdown(len(found))}\n"
     atomically(path, lambda file: file.write(text.encode()))
 
 
-def _explain(args: argparse.Namespace) -> None:
+def _explain(args: argparse.Namespace) -> int:
     from sklearn_probsr.cli._case import load_case
+    from sklearn_probsr.cli._files import check_output, write_output
 
-    case = load_case(_request(args))
+    request, output = _request(args), args.output
+    if output is not None:
+        check_output(output, args.force, request.inputs)
+    case = load_case(request)
     # It takes seconds to import, and what is wrong with the files should be said before.
-    from sklearn_probsr.cli._spoken import explain, to_json, to_text
+    from sklearn_probsr.cli import _tabled
+    from sklearn_probsr.cli._spoken import explain, flagged, to_json, to_text
 
-    with case.answering(), _working(case, len(args.row)):
-        told = explain(case, args.row)
-    if args.json:
+    rows = range(len(case.features.rows[: args.rows])) if args.row is None else args.row
+    with case.answering(), _working(case, len(rows)):
+        told = explain(case, rows)
+    head = "\n".join(filter(None, (case.replacement, case.accuracy())))
+    if output is not None:
+        write_output(output, args.force, lambda path: _tabled.write(case, told, path, args.raw))
+        _say(f"{head}\n{_tabled.summary(told)}\nWritten to {output}.")
+    elif args.json:
         print(to_json(told))
+    elif args.row is None and len(rows) > _tabled.MOST_IN_WORDS:
+        _say(f"{head}\n{_tabled.to_markdown(case, told, _tabled.MOST_LINES)}")
     else:
-        print(f"{case.replacement}\n\n{to_text(told)}")
+        _say(f"{case.replacement}\n\n{to_text(told)}")
+    return 3 if flagged(told) else 0
 
 
-def _demo(args: argparse.Namespace) -> None:
+def _say(text: str) -> None:
+    """Print text of somebody else's, which must not steer the terminal."""
+    from sklearn_probsr.cli._files import printable
+
+    print(printable(text))
+
+
+def _code(table: DataFrame) -> int:
+    """Return the exit code, which says whether rows have no reason."""
+    return 3 if "status" in table and (table["status"] != "ok").any() else 0
+
+
+def _demo(args: argparse.Namespace) -> int:
     from sklearn_probsr.exceptions import InvalidInputError
 
     if args.output.exists() and not args.output.is_dir():
@@ -175,6 +202,7 @@ def _demo(args: argparse.Namespace) -> None:
     from sklearn_probsr.report._demo import demo
 
     demo(args.output, lambda text: print(text, flush=True))
+    return 0
 
 
 @contextlib.contextmanager
@@ -198,7 +226,7 @@ def _request(args: argparse.Namespace) -> Request:
     return Request(**{name: getattr(args, name) for name in names})
 
 
-_COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
+_COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "compare": _compare,
     "explain": _explain,
     "demo": _demo,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sklearn_probsr.cli._files import are_values, one_line
@@ -50,11 +51,16 @@ def take_columns(table: Any, names: Sequence[str], path: Path, option: str) -> t
 
 
 def features_of(
-    model: Any, table: Any, path: Path, model_path: Path, taken: Sequence[str] = ()
+    model: Any,
+    table: Any,
+    path: Path,
+    model_path: Path,
+    taken: Mapping[str, str] = MappingProxyType({}),
 ) -> Features:
     """Return what a model takes of a table, or say which column or cell is wrong.
 
-    ``path`` and ``model_path`` are for the messages, ``taken`` are columns that were taken away.
+    ``path`` and ``model_path`` are for the messages, ``taken`` are columns that were taken away,
+    and as what.
     """
     from sklearn_probsr.adapters._raw import raw_columns
 
@@ -94,16 +100,14 @@ def _check_count(table: Any, n: int, path: Path, which: str) -> None:
 
 
 def _check_names(
-    columns: list[str], wanted: Sequence[str], path: Path, taken: Sequence[str]
+    columns: list[str], wanted: Sequence[str], path: Path, taken: Mapping[str, str]
 ) -> None:
     missing = [name for name in wanted if name not in set(columns)]
     if not missing:
         return
-    for name in taken:
+    for name, what in taken.items():
         if name in missing:
-            raise InvalidInputError(
-                f"{name!r} cannot be a --target or dropped: the model was fitted on it."
-            )
+            raise InvalidInputError(f"{name!r} cannot be {what}: the model was fitted on it.")
     others = [name for name in columns if name not in set(wanted)]
     hint = " Is its first line a line of names?" if are_values(columns) else ""
     has = f"It has instead {listing(others)}." if others else "It has no others."

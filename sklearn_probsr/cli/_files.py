@@ -6,7 +6,7 @@ import csv
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ __all__ = [
     "check_output",
     "load_table",
     "one_line",
+    "printable",
     "write_output",
 ]
 
@@ -39,6 +40,11 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in words)
 
 
+def printable(text: str) -> str:
+    """Return text of several lines that a terminal can show."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
 def check_input(path: Path) -> None:
     """Refuse a path that no file is at."""
     if path.is_dir():
@@ -57,7 +63,7 @@ def bearable(path: Path) -> int:
 # --- tables ----------------------------------------------------------------------------------
 
 
-def load_table(path: Path, sep: str | None = None) -> Any:
+def load_table(path: Path, sep: str | None = None, texts: Collection[str] = ()) -> Any:
     """Return a table with at least one row, its columns named by texts.
 
     Parameters
@@ -66,6 +72,8 @@ def load_table(path: Path, sep: str | None = None) -> Any:
         CSV in UTF-8 with a line of names, Parquet or Feather; its first bytes tell which.
     sep : str or None, default=None
         What is between the fields of a CSV; None: a comma, or a tab if the file ends in ``.tsv``.
+    texts : collection of str, default=()
+        Columns of a CSV that are read as they are written, so that 007 is not 7.
 
     Returns
     -------
@@ -76,7 +84,7 @@ def load_table(path: Path, sep: str | None = None) -> Any:
         start = file.read(8)
     if not start:
         raise InvalidInputError(f"{path} is empty.")
-    table = _read(path, start, sep)
+    table = _read(path, start, sep, texts)
     table.columns = [str(name) for name in table.columns]
     names = list(table.columns)
     twice = [name for i, name in enumerate(names) if name in names[:i]]
@@ -100,7 +108,7 @@ def _columns(names: list[str]) -> str:
     return f"{len(names)} column{'s' if len(names) > 1 else ''}"
 
 
-def _read(path: Path, start: bytes, sep: str | None) -> Any:
+def _read(path: Path, start: bytes, sep: str | None, texts: Collection[str]) -> Any:
     if start.startswith(b"PAR1"):
         return _arrow(path, "Parquet", "read_parquet")
     if start.startswith((b"ARROW1", b"FEA1")):
@@ -111,7 +119,7 @@ def _read(path: Path, start: bytes, sep: str | None) -> Any:
     for magic, name in _PACKED.items():
         if start.startswith(magic):
             raise InvalidInputError(f"{path} is packed with {name}. Unpack it first.")
-    return _csv(path, sep)
+    return _csv(path, sep, texts)
 
 
 def _arrow(path: Path, kind: str, reader: str) -> Any:
@@ -148,7 +156,7 @@ def _check_cells(path: Path) -> None:
         )
 
 
-def _csv(path: Path, sep: str | None) -> Any:
+def _csv(path: Path, sep: str | None, texts: Collection[str]) -> Any:
     import pandas as pd
 
     _check_lines(path)
@@ -160,7 +168,8 @@ def _csv(path: Path, sep: str | None) -> Any:
         with warnings.catch_warnings():
             # Said of rows that are longer than the line of names, whose end would be lost.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(path, low_memory=False, **settings)
+            as_written = {name: str for name in texts if name in names}
+            table = pd.read_csv(path, low_memory=False, converters=as_written, **settings)
     except UnicodeDecodeError:
         raise InvalidInputError(f"{path} is not text in UTF-8. Save it as UTF-8.") from None
     except pd.errors.EmptyDataError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -10,7 +11,8 @@ from sklearn_probsr import __version__
 
 __all__ = ["parser"]
 
-_ENDINGS = (".html", ".csv", ".json", ".md")
+_COMPARED = (".html", ".csv", ".json", ".md")
+_EXPLAINED = (".csv", ".json", ".parquet", ".md")
 _ABOUT = """\
 Which few features settle this decision of a linear classifier, and how sure is
 that? Sufficient reasons with a proved probability, beside SHAP values.
@@ -22,7 +24,8 @@ examples:
   sklearn-probsr explain model.skops test.csv --row 0
 
 Each command has a --help of its own.
-Exit codes: 0 done, 1 something given is wrong, 2 wrong usage, 130 interrupted.
+Exit codes: 0 done, 1 something given is wrong, 2 wrong usage, 3 done, but some
+rows have no reason, 130 interrupted.
 """
 _COMPARE = """\
 Put the reason of every row beside its SHAP values: how many features must be
@@ -34,16 +37,20 @@ examples:
   sklearn-probsr compare model.skops test.csv --target y -o report.html
   sklearn-probsr compare model.skops test.csv --background train.csv -o table.csv
   sklearn-probsr compare model.joblib test.parquet --trust-pickle --rows 100
+  sklearn-probsr compare model.skops test.csv --id customer --exclude sex \\
+      --max-size 3 -o report.html
 """
 _EXPLAIN = """\
-Say why some rows got their class: the few features that settle it, how sure
-that is, and what was proved about it, with SHAP values beside.
+Say why rows got their class: the few features that settle it, how sure that is,
+and what was proved about it. Of a few rows in words, with SHAP values beside;
+of many in a table.
 """
 _EXPLAIN_EXAMPLES = """\
 examples:
   sklearn-probsr explain model.skops test.csv --row 0
   sklearn-probsr explain model.skops test.csv --background train.csv --row 3 --row 7
   sklearn-probsr explain model.skops test.csv --target y --row 0 --json
+  sklearn-probsr explain model.skops test.csv --id customer -o reasons.csv
 """
 _DEMO = """\
 Explain a classifier of breast tumours, and write what was found to a folder.
@@ -92,38 +99,39 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="say also what it matters that features depend on each other, which takes longer",
     )
-    compare.add_argument(
-        "-o",
-        "--output",
-        type=_output,
-        metavar="FILE",
-        help="a page (.html), a table (.csv, .md) or everything (.json); "
-        "without it a table is printed",
-    )
     compare.add_argument("--title", metavar="TEXT", help="the title of the page")
-    compare.add_argument(
-        "--raw",
-        action="store_true",
-        help="in a .csv, write text as it is, also if a spreadsheet takes it for a formula",
+    _add_output(
+        compare,
+        compare,
+        _COMPARED,
+        "a page (.html), a table (.csv, .md) or everything (.json); without it a table is printed",
     )
-    compare.add_argument("--force", action="store_true", help="overwrite FILE if it is there")
 
     explain = commands.add_parser(
         "explain",
-        help="the reason of a row, in words or as JSON",
+        help="the reasons of rows, in words, as a table or as JSON",
         description=_EXPLAIN,
         epilog=_EXPLAIN_EXAMPLES,
     )
     _add_case(explain)
-    explain.add_argument(
+    which = explain.add_mutually_exclusive_group()
+    which.add_argument(
         "--row",
         type=_whole,
         metavar="N",
         action="append",
-        required=True,
-        help="a row of DATA, the first is 0; may be repeated",
+        help="a row of DATA, the first is 0; may be repeated (all rows)",
     )
-    explain.add_argument("--json", action="store_true", help="print JSON")
+    which.add_argument("--rows", type=_count, metavar="N", help="explain only the first N rows")
+    where = explain.add_mutually_exclusive_group()
+    where.add_argument("--json", action="store_true", help="print JSON")
+    _add_output(
+        explain,
+        where,
+        _EXPLAINED,
+        "a table (.csv, .parquet, .md), or all that --json prints (.json); without it rows are "
+        "printed, in words if they are few",
+    )
 
     demo = commands.add_parser(
         "demo",
@@ -144,6 +152,27 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _add_output(
+    command: argparse.ArgumentParser, group: Any, endings: Sequence[str], what: str
+) -> None:
+    """Add what says where to write to."""
+
+    def output(text: str) -> Path:
+        path = Path(text)
+        if path.suffix.lower() not in endings:
+            known = f"{', '.join(endings[:-1])} or {endings[-1]}"
+            raise argparse.ArgumentTypeError(f"must end in {known}, got {text!r}")
+        return path
+
+    group.add_argument("-o", "--output", type=output, metavar="FILE", help=what)
+    command.add_argument(
+        "--raw",
+        action="store_true",
+        help="in a .csv, write text as it is, also if a spreadsheet takes it for a formula",
+    )
+    command.add_argument("--force", action="store_true", help="overwrite FILE if it is there")
+
+
 def _add_case(command: argparse.ArgumentParser) -> None:
     """Add what says which model, which rows and what replaces an unknown feature."""
     add = command.add_argument
@@ -154,6 +183,7 @@ def _add_case(command: argparse.ArgumentParser) -> None:
         metavar="COL",
         help="the column of the true class, which is no feature",
     )
+    add("--id", metavar="COL", help="the column that names rows, which is no feature")
     add(
         "--delta",
         type=_probability,
@@ -173,6 +203,27 @@ def _add_case(command: argparse.ArgumentParser) -> None:
     )
     add("--class", dest="label", metavar="C", help="of more than two classes, the one to explain")
     add("--versus", metavar="C", help="and the one to compare it with")
+    for option, what in (("--include", "must"), ("--exclude", "must not")):
+        add(
+            option,
+            metavar="NAME",
+            action="append",
+            default=[],
+            help=f"a feature that every reason {what} have; may be repeated",
+        )
+    add("--max-size", type=_count0, metavar="N", help="the most features that a reason may have")
+    add(
+        "--prove",
+        choices=("auto", "yes", "no"),
+        default="auto",
+        help="how hard to try to prove that no smaller set will do (%(default)s)",
+    )
+    add(
+        "--epsilon",
+        type=_slack,
+        metavar="E",
+        help="how far below P a guarantee may be (not at all)",
+    )
     add("--drop", metavar="COL", action="append", default=[], help="a column that is no feature")
     add("--sep", type=_separator, metavar="CHAR", help="what separates the fields of a CSV (,)")
     add(
@@ -203,6 +254,23 @@ def _count(text: str) -> int:
     return number
 
 
+def _count0(text: str) -> int:
+    number = _whole(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"must be at least 0, got {text}")
+    return number
+
+
+def _slack(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
+    return number
+
+
 def _probability(text: str) -> float:
     try:
         number = float(text)
@@ -218,10 +286,3 @@ def _separator(text: str) -> str:
     if len(named) != 1:
         raise argparse.ArgumentTypeError(f"must be one character, or tab, got {text!r}")
     return named
-
-
-def _output(text: str) -> Path:
-    path = Path(text)
-    if path.suffix.lower() not in _ENDINGS:
-        raise argparse.ArgumentTypeError(f"must end in .html, .csv, .json or .md, got {text!r}")
-    return path

@@ -15,7 +15,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.model._units import value_text
 
-__all__ = ["explain", "to_json", "to_text"]
+__all__ = ["explain", "flagged", "to_json", "to_text"]
 
 # So many features are shown beside those of the reason.
 _SHOWN = 10
@@ -31,7 +31,8 @@ def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
                 f"{f', 0 to {n - 1}' if n > 1 else ', which is 0'}."
             )
     explainer = case.explainer()
-    found = explainer(case.features.rows.iloc[list(rows)])
+    found = explainer(case.rows.iloc[list(rows)])
+    flags = _flags(found)
     model = explainer.linear_model
     shap_values, base = explainer.attributions(found.reasons.rows), explainer.expected_value
     if len(model.classes) > 2:  # those of each row's own class
@@ -47,18 +48,51 @@ def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
         "delta": request.delta,
         "classes": [_plain(label) for label in model.classes],
         "base_value": base,
+        **({} if case.ids is None else {"id": str(case.ids.name)}),
         "rows": [
             {
                 "row": row,
+                **({} if case.ids is None else {"id": _plain(case.ids[row])}),
                 **({} if case.truth is None else {"truth": _plain(case.truth.iat[row])}),
-                **_reason(found, shap_values, i),
+                **flags[i],
+                **_reason(found, shap_values, i, flags[i]),
             }
             for i, row in enumerate(rows)
         ],
     }
 
 
-def _reason(found: ReasonExplanation, shap_values: Any, i: int) -> dict[str, Any]:
+def _flags(found: ReasonExplanation) -> list[dict[str, Any]]:
+    """Return how each row ended, and what there is to say of it, where that is known."""
+    table = found.to_frame()
+    if "status" not in table:
+        return [{}] * len(table)
+    told = zip(table["status"], table["message"], strict=True)
+    return [
+        {"status": str(status), "message": text if isinstance(text, str) else ""}
+        for status, text in told
+    ]
+
+
+def flagged(told: dict[str, Any]) -> bool:
+    """Whether there are rows without a reason."""
+    return any(row.get("status", "ok") != "ok" for row in told["rows"])
+
+
+def _reason(
+    found: ReasonExplanation, shap_values: Any, i: int, flag: dict[str, Any]
+) -> dict[str, Any]:
+    if flag.get("status") == "invalid":  # there is nothing that could be said of it
+        return {
+            "prediction": None,
+            "sentence": flag["message"],
+            "reason": [],
+            "facts": [],
+            "guarantee": {"lower": 0.0, "upper": 1.0, "text": "[0, 1]"},
+            "minimality": "",
+            "epsilon": 0.0,
+            "features": [],
+        }
     reason = found.reasons[i]
     shown = found.data[i] if found.display_data is None else found.display_data[i]
     inside = set(reason.features)
@@ -66,6 +100,7 @@ def _reason(found: ReasonExplanation, shap_values: Any, i: int) -> dict[str, Any
         "prediction": _plain(reason.prediction),
         "sentence": found.describe(i),
         "reason": list(reason.feature_names),
+        "facts": list(reason.facts),
         "guarantee": {
             "lower": reason.guarantee.lower,
             "upper": reason.guarantee.upper,
@@ -94,8 +129,9 @@ def _plain(value: Any) -> Any:
 
 
 def to_json(told: dict[str, Any]) -> str:
-    """Return it as JSON."""
-    return json.dumps(told, indent=2, ensure_ascii=False)
+    """Return it as JSON, in which nothing steers a terminal."""
+    text = json.dumps(told, indent=2, ensure_ascii=False)
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def to_text(told: dict[str, Any]) -> str:
@@ -104,23 +140,33 @@ def to_text(told: dict[str, Any]) -> str:
 
 
 def _row(told: dict[str, Any], row: dict[str, Any]) -> str:
+    """Say it of one row; the texts in it, which are somebody else's, each in one line."""
+    called = f" ({one_line(told['id'])} {one_line(str(row['id']))})" if "id" in row else ""
+    head = f"Row {row['row']}{called} of {one_line(told['data'])}:"
+    status, message = row.get("status", "ok"), one_line(row.get("message", ""))
+    if status == "invalid":
+        return f"{head} {status}. {message}"
     said, truth, classes = row["prediction"], "", told["classes"]
     rather, towards, base = "", said, told["base_value"]
     if len(classes) == 2:
-        rather = f" rather than {classes[said == classes[0]]}"
+        rather = f" rather than {one_line(str(classes[said == classes[0]]))}"
         towards = classes[1]
     else:
         base = base[classes.index(said)]
     if row.get("truth") is not None:
         known = label_text(row["truth"])
-        truth = f", {'and' if known == label_text(said) else 'but'} it is {known}"
+        truth = f", {'and' if known == label_text(said) else 'but'} it is {one_line(known)}"
+    # Of several classes no number is where the class changes.
+    zero = "; at 0 the class changes" if len(classes) == 2 else ""
     lines = [
-        f"Row {row['row']} of {told['data']}: called {said}{rather}{truth}.",
-        row["sentence"],
+        f"{head} called {one_line(str(said))}{rather}{truth}.",
+        *([] if status == "ok" else [f"It is {status}: {message}"]),
+        one_line(row["sentence"]),
         f"Guarantee: {row['guarantee']['text']}. Minimality: {row['minimality']}.",
         "",
         *_table(row["features"]),
-        f"  SHAP values above 0 are towards {towards}, from {base:.4g} on average.",
+        f"  SHAP values above 0 are towards {one_line(str(towards))}, from {base:.4g} on "
+        f"average{zero}.",
     ]
     return "\n".join(lines)
 

@@ -78,7 +78,8 @@ class SufficientReasonExplainer(shap.Explainer):
     feature_names : sequence of str or None, default=None
         The names of the model's columns, if it was fitted without.
     output_names : str or None, default=None
-        What the decision function is called in plots; made up from the classes when None.
+        What the decision function is called in plots; made up from the classes when None, and from
+        the threshold if that was moved.
     linearize_link : bool, default=True
         Accepted as in shap, of no effect: the link is the identity.
     on_error : {"flag", "raise"}, default="flag"
@@ -96,7 +97,8 @@ class SufficientReasonExplainer(shap.Explainer):
     distribution : object
         What the guarantees speak of.
     expected_value : float or ndarray of shape (classes,)
-        The expected decision function, the base value of every row; of several classes, the
+        The expected decision function, the base value of every row, measured from the threshold:
+        0 is where the class changes, also if a threshold was moved. Of several classes, the
         expected score of each.
 
     Examples
@@ -246,7 +248,9 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             return [str(name) for name in given]
         if self.output_names is not None:
             return str(self.output_names)
-        return f"decision function of {classes[1]} against {classes[0]}"
+        name = f"decision function of {classes[1]} against {classes[0]}"
+        cut = self._subject.cut
+        return f"{name}, from its threshold of {cut:.4g}" if cut else name
 
     def _expected(self) -> Any:
         """Return the expected decision function, or the expected score of every class."""

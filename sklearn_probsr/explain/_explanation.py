@@ -29,8 +29,8 @@ class ReasonExplanation(SlicedExplanation):
     ``values`` are what each feature of a reason adds to the decision function over what it adds
     on average, ``c_u(x) - E[C_u]``, and exactly 0 outside the reason: SHAP values of the linear
     model, of the few features that settle the decision. ``base_values`` are the expected decision
-    function. Made by `SufficientReasonExplainer`; every plot of shap that takes an Explanation
-    takes it.
+    function, measured from the threshold: below 0 is the first class, above it the second. Made by
+    `SufficientReasonExplainer`; every plot of shap that takes an Explanation takes it.
 
     Parameters
     ----------

@@ -39,6 +39,8 @@ class Subject(ABC):
     model: Model
     # The names of the raw columns; None if they are those of the model.
     columns: tuple[str, ...] | None = None
+    # From which score the model measures, on the scale of an estimator's decision function.
+    cut: float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,6 +142,7 @@ class _Estimator(Subject):
         self.adapted = adapted
         self.model = adapted.model
         self.columns = adapted.feature_names
+        self.cut = adapted.cut
 
     def frame(self, X: Any) -> Any:
         if not self.adapted.takes_text:

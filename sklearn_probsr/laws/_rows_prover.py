@@ -20,7 +20,8 @@ from sklearn_probsr.engines.rows._counts import (
     prune,
 )
 from sklearn_probsr.engines.rows._programme import solve
-from sklearn_probsr.laws._prover import MOST_MIXED, Prover
+from sklearn_probsr.engines.sums._batch import MOST_MIXED
+from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rows_view import RowsView, places
 from sklearn_probsr.laws._task import Task
 

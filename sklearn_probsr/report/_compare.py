@@ -20,14 +20,18 @@ from sklearn_probsr.explain._batches import Question
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._task import of_row
+from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.report._comparison import Comparison
 from sklearn_probsr.report._growth import Growth, grow
+from sklearn_probsr.report._rules import certain, follow, gaps, in_order, in_words, reached
 from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["compare", "compare_explained"]
+
+# What is asked at every level, as it was asked of the explainer.
+_SAME = ("epsilon", "include", "exclude", "max_size", "prove", "max_evals", "time_limit")
 
 Others = Mapping[str, Sequence[Iterable[int | str]]]
 
@@ -38,6 +42,13 @@ def compare(
     masker: Any = None,
     *,
     delta: float = 0.95,
+    target: Any = None,
+    versus: Any = None,
+    epsilon: float | None = None,
+    include: Iterable[int | str] = (),
+    exclude: Iterable[int | str] = (),
+    max_size: int | None = None,
+    prove: str | bool = "auto",
     shap_values: Any = None,
     others: Others | None = None,
     dependence: bool = False,
@@ -55,6 +66,23 @@ def compare(
         computed on the same background, all rows of it.
     delta : float, default=0.95
         The probability that a reason guarantees.
+    target : label or None, default=None
+        The class to be explained as the positive one; see `adapt`.
+    versus : label or None, default=None
+        The class to compare it with, of an estimator that tells several apart.
+    epsilon : float or None, default=None
+        The slack in delta; see `sufficient_reasons`. Certainty has none.
+    include, exclude : iterable of int or str, default=()
+        Features, by index or name, that every reason must have, and must not have. SHAP's orders
+        and certainty keep to the same rule: they begin with those in ``include``, and leave out
+        those in ``exclude``. Where delta, or certainty, is out of reach then, the size is NaN in
+        that row, and ``missing`` says in how many.
+    max_size : int or None, default=None
+        The most features that a reason may have, at any level of `Comparison.growth`; where they
+        do not reach it, the best of them stand there (``"best-of-size"``). How many features
+        SHAP's orders and certainty would take is told beyond it.
+    prove : {"auto", True, False}, default="auto"
+        How hard to try to prove that no smaller set will do; see `sufficient_reasons`.
     shap_values : Explanation, array-like of shape (n, features) or None, default=None
         SHAP values that you have already; None: those of `shap.LinearExplainer`. With an axis of
         outputs, those of the predicted class are taken.
@@ -89,7 +117,18 @@ def compare(
     3  (x0,)            1              1
     """
     explainer = SufficientReasonExplainer(
-        model, masker, delta=delta, n_jobs=n_jobs, on_error=on_error
+        model,
+        masker,
+        delta=delta,
+        target=target,
+        versus=versus,
+        epsilon=epsilon,
+        include=include,
+        exclude=exclude,
+        max_size=max_size,
+        prove=prove,
+        n_jobs=n_jobs,
+        on_error=on_error,
     )
     return compare_explained(
         explainer, X, shap_values=shap_values, others=others, dependence=dependence
@@ -104,7 +143,7 @@ def compare_explained(
     others: Others | None = None,
     dependence: bool = False,
 ) -> Comparison:
-    """Compare the reasons of an explainer, however it was asked for its model and its classes."""
+    """Compare the reasons of an explainer, whatever it was asked for."""
     if explainer.law.conditional:
         raise InvalidInputError(
             "compare scores sets by what replaces the other features, and Matching replaces "
@@ -115,19 +154,18 @@ def compare_explained(
     at = np.flatnonzero(whole.status != "invalid")
     told = whole if len(at) == len(whole) else whole[at]
     law, linear = explainer.law, explainer.linear_model
-    question = Question(law, "certified", Options(delta=1.0), None, flag=True)
-    known, missing = {float(delta): told}, {}
+    options = Options(**{name: getattr(explainer, name) for name in _SAME})
+    task, missing = options.task(linear), {}
+    known = {float(delta): told}
     try:
-        sure = question.answer(told.rows, n_jobs, silent=False)
-        unsure = [i for i in sorted(sure.flagged) if i not in told.flagged]
-        if unsure:
-            message = of_row(sure.flagged[unsure[0]][1], int(at[unsure[0]]))
-            raise UnreachableError(message)
-        known[1.0] = sure
+        sure = certain(law, told.rows, options, task, n_jobs)
     except UnreachableError as error:  # nobody asked for certainty: the rest can be told
-        missing["sure_size"] = str(error)
+        sure, missing["sure_size"] = None, str(error)
     values = _shap_values(law, told, _rows_of(shap_values, at, len(whole)))
-    table = _columns(law, told, known.get(1.0), values, decimal_fraction(delta))
+    table = _columns(law, told, sure, values, task, decimal_fraction(delta))
+    if sure is not None and task.max_size is None and not np.isnan(table["sure_size"]).any():
+        known[1.0] = sure
+    missing |= gaps(table, delta, missing)
     if dependence:
         other = _otherwise(law, told)
         if not other:
@@ -153,8 +191,17 @@ def compare_explained(
         distribution=str(law.distribution),
         others=tuple(others or ()),
         missing=missing,
-        search=partial(_grown, question, told, known, n_jobs, at, len(whole)),
+        search=partial(
+            _grown,
+            Question(law, "certified", options, None, flag=True),
+            told,
+            known,
+            n_jobs,
+            at,
+            len(whole),
+        ),
         index=explained.index,
+        rules=in_words(task, linear.unit_names),
     )
 
 
@@ -231,15 +278,16 @@ def _columns(
     told: SufficientReasons,
     sure: SufficientReasons | None,
     values: NDArray[np.float64],
+    task: Task,
     delta: Fraction,
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of the table."""
     model, n, size = law.model, len(told), told.size
     second = (model.winners(told.rows) == 1) | (len(model.classes) > 2)
     signed = np.where(second, 1.0, -1.0)[:, None] * values  # towards the prediction
-    by_size = np.argsort(-np.abs(values), axis=1, kind="stable")
-    by_sign = np.argsort(-signed, axis=1, kind="stable")
-    largest, towards = (law.follow(told.rows, by, size, delta) for by in (by_size, by_sign))
+    by_size, by_sign = in_order(np.abs(values), task), in_order(signed, task)
+    abs_size, largest = follow(law, told.rows, by_size, size, task, delta)
+    signed_size, _ = follow(law, told.rows, by_sign, size, task, delta)
     top = np.zeros_like(told.mask)
     for i in range(n):
         top[i, by_size[i, : size[i]]] = True
@@ -253,22 +301,15 @@ def _columns(
         "guarantee_lower": told.lower,
         "guarantee_upper": told.upper,
         "minimality": told.minimality.astype(object),
-        "sure_size": _sure_sizes(sure, n),
-        "abs_shap_size": largest.size,
-        "signed_shap_size": towards.size,
+        "sure_size": np.full(n, np.nan) if sure is None else reached(sure),
+        "abs_shap_size": abs_size,
+        "signed_shap_size": signed_size,
         "top_shap_guarantee_lower": largest.lower,
         "top_shap_guarantee_upper": largest.upper,
         "overlap": _jaccard(top, told.mask),
         "shap_share": np.where(mass > 0, inside / np.where(mass > 0, mass, 1.0), 1.0),
         "hurting": (top & (signed < 0)).sum(axis=1),
     }
-
-
-def _sure_sizes(sure: SufficientReasons | None, n: int) -> NDArray[Any]:
-    """Return how many features certainty takes; NaN where it is not proved of any set."""
-    if sure is None:
-        return np.full(n, np.nan)
-    return np.where(sure.status == "ok", sure.size, np.nan) if sure.flagged else sure.size
 
 
 def _otherwise(law: Law, told: SufficientReasons) -> dict[str, NDArray[Any]]:

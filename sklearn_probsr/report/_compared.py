@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.report._growth import Growth
 
-__all__ = ["Compared"]
+__all__ = ["Compared", "known_sizes"]
+
+
+def known_sizes(sizes: NDArray[Any]) -> NDArray[Any]:
+    """Return the sizes of the rows that have one: a column has gaps where it could not be had."""
+    known: NDArray[Any] = sizes[~np.isnan(sizes)]
+    return known
 
 
 class Compared(Protocol):
@@ -56,6 +63,9 @@ class Compared(Protocol):
     @property
     def growth(self) -> Growth:
         """The reasons at several levels."""
+
+    def to_frame(self) -> Any:
+        """Return the table as a frame."""
 
     def features(self) -> Any:
         """Return how often each feature is in a reason, as a frame."""

@@ -17,8 +17,10 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._index import built_index, row_index
 from sklearn_probsr.explain._sifted import count_flagged
 from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.report._compared import known_sizes
 from sklearn_probsr.report._comparison_json import FORMAT, read_comparison
 from sklearn_probsr.report._growth import Growth
+from sklearn_probsr.report._ids import ids_of
 from sklearn_probsr.results._archive import atomically, plain_label, plain_value
 from sklearn_probsr.results._checked import check_max_bytes, refusing
 from sklearn_probsr.results._inert import markdown, visible
@@ -31,6 +33,8 @@ __all__ = ["Comparison"]
 
 # People take in about so many facts at once.
 _FEW = 7
+# What stands beside the size of a reason.
+_ORDERS = ("abs_shap", "signed_shap", "sure")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +59,17 @@ class Comparison:
     others : tuple of str, default=()
         The names of other methods in the table.
     missing : dict of str to str, default={}
-        Columns that could not be had, and why. Such a column is NaN, or is not in the table.
+        Columns that could not be had, in some rows or in all, and why. Such a column is NaN there,
+        or is not in the table.
     search : callable or None, default=None
         What finds `growth` when it is asked for.
     index : pandas Index or None, default=None
         What the rows are called: the index of the frame that was compared. None: by their numbers.
     left_out : str, default=""
         What the summary says of flagged rows that are not here any more.
+    rules : str, default=""
+        What every reason had to obey, in words: features that it must have, must not have, and how
+        many at most. Empty: nothing.
     """
 
     table: dict[str, NDArray[Any]]
@@ -77,6 +85,7 @@ class Comparison:
     search: Callable[[], Growth] | None = field(default=None, repr=False)
     index: Any = field(default=None, repr=False)
     left_out: str = field(default="", repr=False)
+    rules: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", row_index(self.index, len(self)))
@@ -98,7 +107,8 @@ class Comparison:
             ``guarantee_lower``, ``guarantee_upper``, ``minimality``; ``sure_size`` (the size at
             delta = 1); ``abs_shap_size`` and ``signed_shap_size`` (how long a prefix of the
             features by abs(SHAP), and by SHAP value towards the prediction, must be to reach
-            delta); ``top_shap_guarantee_lower`` and ``top_shap_guarantee_upper`` (of the
+            delta; NaN where the features that may be taken never do);
+            ``top_shap_guarantee_lower`` and ``top_shap_guarantee_upper`` (of the
             ``reason_size`` features with the largest abs(SHAP)); ``overlap`` (of those with the
             reason, Jaccard); ``shap_share`` (of the abs(SHAP) mass inside the reason);
             ``hurting`` (how many of those features speak against the prediction). If `compare` was
@@ -186,15 +196,17 @@ class Comparison:
         short = np.mean(size <= _FEW)
         proved = np.mean(table["minimality"] == "minimum")
         enough = np.mean(top >= self.delta)
-        certain = ""
-        if "sure_size" not in self.missing:
-            certain = f"; to be certain, {_middle(table['sure_size'])}"
-        lines = [
-            head,
+        lines = [head]
+        if self.rules:
+            best = np.mean(table["minimality"] == "best-of-size")
+            but = (
+                f"; in {_share(best)} of the rows {self.delta:g} is not reached so" if best else ""
+            )
+            lines.append(f"{self.rules}{but}.")
+        lines += [
             f"A reason has {_middle(size)} features of {len(self.feature_names)}; {_share(short)} "
             f"have at most {_FEW}. {_share(proved)} are proved to be as small as possible.",
-            f"By |SHAP| one must show {_middle(table['abs_shap_size'])} features to be as sure, by "
-            f"SHAP value towards the prediction {_middle(table['signed_shap_size'])}{certain}.",
+            *self._beside(),
             f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
             f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
             f"reach {self.delta:g}.",
@@ -219,6 +231,17 @@ class Comparison:
             )
         lines += [f"{name} is missing: {reason}" for name, reason in self.missing.items()]
         return "\n".join(lines)
+
+    def _beside(self) -> list[str]:
+        """Say how many features other orders take, as far as there are rows in which they do."""
+        sizes = {name: known_sizes(self.table[f"{name}_size"]) for name in _ORDERS}
+        if not len(sizes["abs_shap"]) or not len(sizes["signed_shap"]):
+            return []
+        certain = f"; to be certain, {_middle(sizes['sure'])}" if len(sizes["sure"]) else ""
+        return [
+            f"By |SHAP| one must show {_middle(sizes['abs_shap'])} features to be as sure, by "
+            f"SHAP value towards the prediction {_middle(sizes['signed_shap'])}{certain}."
+        ]
 
     def plot(self) -> Figure:
         """Draw sizes side by side, guarantees of the top SHAP features, and ranks.
@@ -275,11 +298,14 @@ class Comparison:
             names += ["status", "message"]
         # The summary has bars of its own, around SHAP, and stands in no cell.
         words = [markdown(line).replace("&#124;", "|") for line in self.summary().split("\n")]
-        lines = [*words, "", f"| row | {' | '.join(names)} |"]
+        called, labels = "row", [str(i) for i in range(len(self))]
+        if (ids := ids_of(self)) is not None:
+            called, labels = markdown(ids.name), [markdown(str(label)) for label in ids.labels]
+        lines = [*words, "", f"| {called} | {' | '.join(names)} |"]
         lines.append("|" + " --- |" * (len(names) + 1))
         for i in range(min(len(self), max_rows)):
             cells = [_cell(name, self.table[name][i]) for name in names]
-            lines.append(f"| {_label(self.index[i])} | {' | '.join(cells)} |")
+            lines.append(f"| {labels[i]} | {' | '.join(cells)} |")
         if len(self) > max_rows:
             lines.append(f"\n{len(self) - max_rows} more rows.")
         return "\n".join(lines)
@@ -287,8 +313,7 @@ class Comparison:
     def to_json(self) -> str:
         """Return everything, `growth` included, as JSON; `from_json` reads it back."""
         columns = {
-            name: [None if name in self.missing else _json(v) for v in _whole(name, column)]
-            for name, column in self.table.items()
+            name: [_json(v) for v in _whole(name, column)] for name, column in self.table.items()
         }
         return json.dumps(
             {
@@ -309,6 +334,7 @@ class Comparison:
                 "distribution": self.distribution,
                 "others": self.others,
                 "missing": self.missing,
+                "rules": self.rules,
                 "index": plain_labels(self.index),
             }
         )
@@ -378,14 +404,8 @@ def _whole(name: str, column: NDArray[Any]) -> Iterable[Any]:
     return column
 
 
-def _label(value: Any) -> str:
-    """Return what a row is called, in a cell."""
-    parts = value if isinstance(value, tuple) else (value,)
-    return markdown(", ".join(map(str, parts)))
-
-
 def _middle(sizes: NDArray[Any]) -> str:
-    return f"{np.median(sizes):g} (median, {sizes.min()} to {sizes.max()})"
+    return f"{np.median(sizes):g} (median, {sizes.min():g} to {sizes.max():g})"
 
 
 def _share(value: Any) -> str:

@@ -34,7 +34,7 @@ __all__ = ["FORMAT", "read_comparison"]
 FORMAT = "sklearn-probsr comparison 3"
 _MEMBERS = (
     "format", "table", "shap_values", "values", "growth", "mask", "feature_names", "classes",
-    "delta", "distribution", "others", "missing", "index",
+    "delta", "distribution", "others", "missing", "rules", "index",
 )  # fmt: skip
 _SIZES = ("reason_size", "sure_size", "abs_shap_size", "signed_shap_size", "hurting")
 _ALTERNATIVES = ("independent_guarantee", "joint_guarantee")
@@ -90,13 +90,14 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
         "others": tuple(others),
         "missing": missing,
         "index": checked_labels(held["index"], "index", n),
+        "rules": text(held["rules"], "rules"),
     }
     return fields, growth
 
 
 def _missing(told: Any) -> dict[str, str]:
     """Return which columns could not be had, and why."""
-    known = ("sure_size", "independent_guarantee")
+    known = ("sure_size", "abs_shap_size", "signed_shap_size", "independent_guarantee")
     if not isinstance(told, dict) or not all(name in known for name in told):
         raise UnsoundError(f"missing must say of {known} why, got {shown(told)}")
     return {name: text(reason, f"missing.{name}") for name, reason in told.items()}
@@ -164,7 +165,6 @@ def _table(
         "reason": lambda told, where: _reasons(told, where, mask, names),
         "reason_size": lambda told, where: wholes(told, where, (n,), width),
         "margin": lambda told, where: numbers(told, where, (n,), gaps=True),
-        **{name: lambda told, where: _gaps(told, where, n) for name in missing},
     }
     found: dict[str, NDArray[Any]] = {}
     for name, column in told.items():
@@ -172,7 +172,7 @@ def _table(
         if name in unlike:
             found[name] = unlike[name](column, where)
         elif name in sizes:
-            found[name] = _sizes(column, where, width, flagged)
+            found[name] = _sizes(column, where, width, flagged | (name in missing))
         else:
             most = 1.0 if name in ends else 1.0 + _ROUNDING
             # Of SHAP values that are not finite, and of rows that are not valid.
@@ -230,7 +230,7 @@ def _shares(told: Any, name: str, most: float, gaps_at: NDArray[np.bool_]) -> ND
 
 
 def _sizes(told: Any, name: str, width: int, gaps_at: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return whole numbers; where rows are flagged there may be none."""
+    """Return whole numbers; where rows are flagged, or some are missing, there may be none."""
     entries = flat(told, name, (len(gaps_at),))
     gaps = np.array([entry is None for entry in entries], dtype=np.bool_) & gaps_at
     held = [entry for entry, gap in zip(entries, gaps, strict=True) if not gap]
@@ -240,12 +240,6 @@ def _sizes(told: Any, name: str, width: int, gaps_at: NDArray[np.bool_]) -> NDAr
     found = np.full(len(entries), np.nan)
     found[~gaps] = known
     return found
-
-
-def _gaps(told: Any, name: str, n: int) -> NDArray[np.float64]:
-    if any(entry is not None for entry in flat(told, name, (n,))):
-        raise UnsoundError(f"{name} must be empty, as missing says")
-    return np.full(n, np.nan)
 
 
 def _labels(told: Any, name: str, n: int, classes: list[Any]) -> NDArray[Any]:

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.report._compared import Compared
+from sklearn_probsr.report._compared import Compared, known_sizes
+from sklearn_probsr.report._headings import (
+    SIZES,
+    has_size,
+    headings,
+    messages_of,
+    percent,
+    status_of,
+)
+from sklearn_probsr.report._ids import ids_of
 from sklearn_probsr.results._inert import visible
 from sklearn_probsr.results._reason import CLAIMS
 
@@ -26,70 +35,6 @@ _BARS = 12
 _PARTS = 10_000
 # A page with more data than this holds it compressed.
 _PLAIN = 4_000_000
-
-_HELP = {
-    "row": ("Row", "The position of the row in the data, from 0."),
-    "class": ("Class", "What the model predicts for the row."),
-    "reason": (
-        "Reason",
-        "The fewest features found that settle the class: known these, it is kept with at least "
-        "the probability asked for, whatever replaces the others, over {distribution}.",
-    ),
-    "size": ("Features", "How many features the reason has, of {features}."),
-    "lower": (
-        "Guarantee",
-        "At least so probable is it that the class stays, when the features of the reason are "
-        "known and the others are replaced, over {distribution}. A proved bound, rounded down.",
-    ),
-    "proved": (
-        "Proved",
-        "What is proved of the size. minimum: no smaller set reaches the probability asked for; "
-        "subset-minimal: none of its features can be left out; locally-minimal: no single one "
-        "can; near-: the same, up to cases that stayed undecided.",
-    ),
-    "margin": (
-        "Margin",
-        "How far the row is from where the class changes; negative for the first of two classes.",
-    ),
-    "abs": (
-        "By |SHAP|",
-        "How many features one must take, those with the largest absolute SHAP values first, to "
-        "reach {delta}.",
-    ),
-    "signed": (
-        "By signed SHAP",
-        "How many features one must take, those whose SHAP values speak most for the class first, "
-        "to reach {delta}.",
-    ),
-    "top": (
-        "As many by |SHAP|",
-        "What as many features as the reason has at {delta} guarantee, if they are those with the "
-        "largest absolute SHAP values. Brown: short of {delta}.",
-    ),
-    "overlap": (
-        "Overlap",
-        "How much those features and the reason at {delta} have in common: shared ones, of all in "
-        "either (Jaccard).",
-    ),
-    "share": ("SHAP inside", "The share of all absolute SHAP values that is inside the reason."),
-    "hurting": (
-        "Speak against",
-        "How many of the features with the largest absolute SHAP values speak against the class.",
-    ),
-    "sure": ("For certain", "How many features keep the class with probability 1."),
-    "independent": (
-        "If independent",
-        "What the reason at {delta} would guarantee if the features were independent of each "
-        "other, with the same distributions one by one.",
-    ),
-    "joint": (
-        "In the rows",
-        "What the reason at {delta} guarantees when all unknown features are replaced together, by "
-        "those of one row.",
-    ),
-}
-_LIVE, _BESIDE = "Reason for {level}", "SHAP, for {delta}"
-_MORE = "The reason for {delta}"
 
 
 def page(comparison: Compared, title: str | None) -> str:
@@ -110,16 +55,17 @@ def page(comparison: Compared, title: str | None) -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     template = environment.from_string((parts / "page.html").read_text(encoding="utf-8"))
-    columns = _table(comparison)
+    columns = headings(comparison)
     n = len(comparison)
     return template.render(
         title=_TITLE if title is None else visible(title),
         version=__version__,
-        count=f"{n:,} row{'s' if n != 1 else ''}, guarantees of {_percent(comparison.delta)}",
+        count=f"{n:,} row{'s' if n != 1 else ''}, guarantees of {percent(comparison.delta)}",
         distribution=visible(comparison.distribution),
         words=visible(comparison.summary()).split("\n")[1:],
         tiles=_tiles(comparison) if n else [],
         glossary=[{"label": c["term"], "help": c["help"]} for c in columns],
+        find="feature, class, id or #row" if ids_of(comparison) else "feature, class or row",
         data=_packed(_data(comparison, columns)) if n else None,
         style=Markup(texts["page.css"]),
         script=Markup(texts["page.js"]),
@@ -134,19 +80,19 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def _percent(level: float) -> str:
-    return f"{100 * level:.6g}%"
-
-
 def _tiles(comparison: Compared) -> list[dict[str, str]]:
     """Return the numbers at the top."""
-    table, delta = comparison.table, _percent(comparison.delta)
+    status, delta = status_of(comparison), percent(comparison.delta)
+    fine = np.array([word == "ok" for word in status], dtype=np.bool_)
+    if not fine.any():
+        return []
+    table = {name: column[fine] for name, column in comparison.table.items()}
     short = np.mean(table["top_shap_guarantee_lower"] < comparison.delta)
     proved = np.mean(table["minimality"] == "minimum")
     found = [
-        ("Features in a reason", f"{np.median(table['reason_size']):g}",
+        ("Features in a reason", _median(table["reason_size"]),
          f"The median, for a guarantee of {delta}, of {len(comparison.feature_names)} features."),
-        ("By |SHAP| instead", f"{np.median(table['abs_shap_size']):g}",
+        ("By |SHAP| instead", _median(table["abs_shap_size"]),
          f"The median of how many features with the largest absolute SHAP values reach {delta}."),
         ("SHAP falls short", f"{100 * short:.0f}%",
          "The share of rows in which as many features as the reason has, by absolute SHAP value, "
@@ -157,73 +103,27 @@ def _tiles(comparison: Compared) -> list[dict[str, str]]:
     return [{"label": label, "value": value, "help": words} for label, value, words in found]
 
 
-def _table(comparison: Compared) -> list[dict[str, Any]]:
-    """Return the columns of the table: where the page finds them, and what they mean."""
-    table = comparison.table
-    over = visible(comparison.distribution)
-    words = {
-        "distribution": over,
-        "delta": _percent(comparison.delta),
-        "features": str(len(comparison.feature_names)),
-    }
-
-    def column(key: str, kind: str, group: str = "", wide: bool = True) -> dict[str, Any]:
-        label, words_ = _HELP[key]
-        return {
-            "key": key, "label": label, "term": label, "help": words_.format(**words),
-            "kind": kind, "group": group.replace("{delta}", words["delta"]), "wide": wide,
-        }  # fmt: skip
-
-    found = [
-        column("row", "text", wide=False),
-        column("class", "text", wide=False),
-        column("reason", "text", _LIVE, wide=False),
-        column("size", "number", _LIVE, wide=False),
-        column("lower", "guarantee", _LIVE, wide=False),
-        column("proved", "text", _LIVE),
-        column("abs", "number", _BESIDE, wide=False),
-        column("signed", "number", _BESIDE),
-        column("top", "guarantee", _BESIDE, wide=False),
-        column("overlap", "share", _BESIDE),
-        column("hurting", "number", _BESIDE),
-        column("share", "share", _MORE),
-    ]
-    found += [
-        column(word, "guarantee", _MORE)
-        for word in ("independent", "joint")
-        if f"{word}_guarantee_lower" in table
-    ]
-    if "sure_size" not in comparison.missing:
-        found.append(column("sure", "number"))
-    found.append(column("margin", "number"))
-    for k, name in enumerate(map(visible, comparison.others)):
-        more = (
-            ("size", "number", "Features", f"How many features {name} names."),
-            ("lower", "guarantee", "Guarantee", f"What they guarantee, over {over}."),
-        )
-        found += [
-            {"key": f"other-{k}-{key}", "label": label, "term": f"{name}: {label}", "help": text,
-             "kind": kind, "group": name, "wide": True}
-            for key, kind, label, text in more
-        ]  # fmt: skip
-    return found
+def _median(sizes: NDArray[Any]) -> str:
+    known = known_sizes(sizes)
+    return f"{np.median(known):g}" if len(known) else "none"
 
 
 def _data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what the script of the page reads."""
     table, growth = comparison.table, comparison.growth
     classes = [visible(str(label)) for label in comparison.classes]
-    held = {
-        "abs": table["abs_shap_size"].tolist(),
-        "signed": table["signed_shap_size"].tolist(),
+    held: dict[str, list[Any]] = {
+        key: [None if np.isnan(size) else int(size) for size in table[name].tolist()]
+        for key, name in SIZES.items()
+        if has_size(comparison, key)
+    }
+    held |= {
         "hurting": table["hurting"].tolist(),
         "top": _parts(table["top_shap_guarantee_lower"]),
         "overlap": _short(table["overlap"]),
         "share": _short(table["shap_share"]),
         "margin": _short(table["margin"]),
     }
-    if "sure_size" not in comparison.missing:
-        held["sure"] = table["sure_size"].tolist()
     for word in ("independent", "joint"):
         if f"{word}_guarantee_lower" in table:
             held[word] = _parts(table[f"{word}_guarantee_lower"])
@@ -236,16 +136,31 @@ def _data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, Any]
         "classes": classes,
         "distribution": visible(comparison.distribution),
         "delta": comparison.delta,
-        "deltaText": _percent(comparison.delta),
+        "deltaText": percent(comparison.delta),
         "levels": growth.levels,
         "words": words,
         "claims": {word: _claim(word) for word in words},
         "meanShap": _short(np.abs(comparison.shap_values).mean(axis=0)),
         "table": columns,
         "columns": held,
+        **_called(comparison),
         "short": (table["top_shap_guarantee_lower"] < comparison.delta).astype(int).tolist(),
         "rows": _rows(comparison, words),
     }
+
+
+def _called(comparison: Compared) -> dict[str, Any]:
+    """Return what rows are called, and how they ended, where that is not said by their place."""
+    held: dict[str, Any] = {}
+    ids, status = ids_of(comparison), status_of(comparison)
+    if ids is not None:
+        # Beyond this, whole numbers of a script are not exact.
+        numbers = all(type(label) is int and abs(label) < 2**53 for label in ids.labels)
+        held["ids"] = ids.labels if numbers else [visible(str(label)) for label in ids.labels]
+        held["idName"] = visible(ids.name)
+    if any(word != "ok" for word in status):
+        held["status"], held["message"] = status, messages_of(comparison)
+    return held
 
 
 def _claim(word: str) -> str:
@@ -272,7 +187,7 @@ def _rows(comparison: Compared, words: list[str]) -> list[dict[str, Any]]:
     lower = np.array([_parts(level) for level in growth.lower]).T.tolist()
     proved = np.searchsorted(words, growth.minimality).T.tolist()
     places = {label: k for k, label in enumerate(comparison.classes)}
-    won = [places[label] for label in comparison.table["prediction"].tolist()]
+    won = [places.get(label, -1) for label in comparison.table["prediction"].tolist()]
     others = (~listed).sum(axis=1).tolist()
     return [
         {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-from sklearn_probsr.report._compared import Compared
+from sklearn_probsr.report._compared import Compared, known_sizes
 
 __all__ = ["draw"]
 
@@ -68,12 +68,13 @@ def _sizes(comparison: Compared, ax: Axes) -> None:
         ("for certain", "sure_size", _SURE),
         *((canvas.short(name, 18), f"{name}_size", c) for name, c in _others(comparison)),
     ]
-    lanes = [lane for lane in lanes if lane[1] not in comparison.missing]
-    most = max(int(comparison.table[name].max()) for _, name, _ in lanes)
+    known = {name: known_sizes(comparison.table[name]) for _, name, _ in lanes}
+    lanes = [lane for lane in lanes if len(known[lane[1]])]
+    most = max(int(known[name].max()) for _, name, _ in lanes)
     step = 1 + most // _MOST_BINS
     edges = np.arange(0, most + step + 1, step) - 0.5
     for at, (_, name, colour) in enumerate(lanes):
-        sizes = comparison.table[name]
+        sizes = known[name]
         counts, _ = np.histogram(sizes, edges)
         heights = 0.68 * counts / counts.max()
         ax.bar(edges[:-1] + step / 2, -heights, 0.86 * step, bottom=at, color=colour)

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,71 +31,7 @@ from tests.explained import mixed, people, tumours
 COMMAND = [sys.executable, "-m", "sklearn_probsr"]
 NAMES = ["job", "home", "debt", "late"]
 
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory) -> Path:
-    """Return a folder with a scorecard, all applicants there can be, and a table of all kinds."""
-    folder = tmp_path_factory.mktemp("files")
-    cube = pd.DataFrame((np.arange(16)[:, None] >> np.arange(4)) & 1, columns=NAMES)
-    points = np.array([3.0, 2.0, -2.0, -1.0])
-    said = np.where(cube @ points - 1 > 0, "yes", "no")
-    for name, X in (("model", cube), ("plain", cube.to_numpy())):
-        model = LogisticRegression().fit(X, said)
-        model.coef_, model.intercept_ = points[None, :], np.array([-1.0])
-        skops.io.dump(model, folder / f"{name}.skops")
-    cube.assign(said=said).to_csv(folder / "data.csv", index=False)
-    skops.io.dump(mixed(), folder / "mixed.skops")
-    people()[0].assign(paid=people()[1]).to_csv(folder / "people.csv", index=False)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def here(files, tmp_path, monkeypatch) -> Path:
-    """Work in a folder of one's own with these files in it."""
-    for path in files.iterdir():
-        shutil.copy(path, tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-class Run(NamedTuple):
-    """What a command has said, and its exit code."""
-
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capsys):
-    """Return what runs a command in this process."""
-
-    def command(*arguments: str) -> Run:
-        try:
-            code = main(arguments)
-        except SystemExit as left:
-            code = left.code
-        said = capsys.readouterr()
-        return Run(code, said.out, said.err)
-
-    return command
-
-
-@pytest.fixture
-def fails(run, here):
-    """Return what runs a command that must fail in one line, and returns it without "Error: "."""
-
-    def command(*arguments: str) -> str:
-        before = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
-        done = run(*arguments)
-        assert (done.code, done.out) == (1, "")
-        assert done.err.startswith("Error: ")
-        assert done.err.count("\n") == 1
-        after = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
-        assert before == after, "a command that fails leaves everything as it was"
-        return done.err.removeprefix("Error: ").rstrip("\n")
-
-    return command
+pytestmark = pytest.mark.usefixtures("here")
 
 
 # --- help and usage --------------------------------------------------------------------------
@@ -122,7 +57,28 @@ def test_help_is_fast(arguments):
     [
         ([], ": the following arguments are required: COMMAND"),
         (["compare", "m.skops"], " compare: the following arguments are required: DATA"),
-        (["explain", "m", "d"], " explain: the following arguments are required: --row"),
+        (["explain", "m"], " explain: the following arguments are required: DATA"),
+        (
+            ["explain", "m", "d", "--row", "1", "--rows", "2"],
+            " explain: argument --rows: not allowed with argument --row",
+        ),
+        (
+            ["explain", "m", "d", "--json", "-o", "r.csv"],
+            " explain: argument -o/--output: not allowed with argument --json",
+        ),
+        (
+            ["explain", "m", "d", "-o", "r.html"],
+            " explain: argument -o/--output: must end in .csv, .json, .parquet or .md, got "
+            "'r.html'",
+        ),
+        (
+            ["compare", "m", "d", "--max-size", "-1"],
+            " compare: argument --max-size: must be at least 0, got -1",
+        ),
+        (
+            ["compare", "m", "d", "--epsilon", "1"],
+            " compare: argument --epsilon: must be a number between 0 and 1, got '1'",
+        ),
         (["compare", "m", "d", "--trust-p"], ": unrecognized arguments: --trust-p"),
         (
             ["explain", "m", "d", "--row", "x"],
@@ -352,7 +308,7 @@ Guarantee: 1. Minimality: minimum.
   home         1          +1  in the reason
   debt         0          +1
   late         0        +0.5
-  SHAP values above 0 are towards yes, from 0 on average.
+  SHAP values above 0 are towards yes, from 0 on average; at 0 the class changes.
 """,
         "",
     )
@@ -693,7 +649,7 @@ def test_documented_commands_print_that(run):
     exec(compile(code, PAGE.name, "exec"), {})
     shown = r"^```sh\n(\S[^\n]*)\n```\n\n```text\n(.*?)^```$"
     commands = re.findall(shown, page, re.DOTALL | re.MULTILINE)
-    assert len(commands) == 2
+    assert len(commands) == 3
     for command, expected in commands:
         program, *arguments = shlex.split(command)
         assert program == "sklearn-probsr"

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sklearn_probsr import Comparison, LinearModel, compare
+from tests.report.test_ids import called, flagged
 from tests.report.test_page import HOSTILE, large
+from tests.report.test_rules import applicants
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
@@ -184,6 +187,69 @@ def test_filtering(page: Page, found: Comparison):
     find.send_keys("<script>")
     assert page.rows()
     assert all("<script>" in text for text in page.column("reason"))
+
+
+def test_rows_are_called_by_their_ids(driver: Any, tmp_path_factory: pytest.TempPathFactory):
+    """An index is a column that opens rows, sorts and is searched; flagged rows say why."""
+    found = flagged(pd.Index(["C-10", "C-9", "D-10", "<b>E</b>"], name="customer"))
+    page = Page(driver, path_of(found, tmp_path_factory))
+    assert page.column("id") == ["C-10", "C-9", "D-10", "<b>E</b>"]
+    assert page.texts("thead [data-key=id]") == ["customer"]
+    page.one("[data-key=id]").click()
+    assert page.column("id") == ["<b>E</b>", "C-10", "C-9", "D-10"]
+    find = page.one("#find")
+    for text, left in (
+        ("c-", ["C-10", "C-9"]), ("10", ["C-10", "D-10"]), ("#3", ["<b>E</b>"]),
+        ("invalid", ["C-9"]), ("<b>", ["<b>E</b>"]),
+    ):  # fmt: skip
+        find.clear()
+        find.send_keys(text)
+        assert page.column("id") == left, text
+    find.clear()
+    find.send_keys("C")
+    opener = page.one("#open-1")
+    assert opener.get_attribute("aria-label") == "customer C-9: none, open"
+    opener.click()
+    assert page.texts("[data-detail='1']") == [
+        "customer C-9 is invalid: Row 1 has no value in 'x0'."
+    ]
+    find.clear()
+    find.send_keys("unreachable")
+    page.one("#open-2").click()
+    words = page.texts("[data-detail='2'] p")
+    assert words[0] == "customer D-10 is unreachable: 0.95 cannot be reached <b>."
+    assert words[1].startswith("Class ")
+    # Two rows have a reason, and only they are summed up.
+    bars = page.run("return [...document.querySelectorAll('#sizes .bar.reason')].map(e=>e.title)")
+    assert sum(int(title.split()[0]) for title in bars) == 2
+    assert driver.get_log("browser") == []
+
+
+def test_ids_that_are_numbers(driver: Any, tmp_path_factory: pytest.TempPathFactory):
+    """They sort as numbers, and a number finds the row of that id, not those with it inside."""
+    found = called(pd.Index([100, 20, 3, 200]))
+    page = Page(driver, path_of(found, tmp_path_factory))
+    page.one("[data-key=id]").click()
+    assert page.column("id") == ["3", "20", "100", "200"]
+    page.one("#find").send_keys("20")
+    assert page.column("id") == ["20"]
+
+
+def test_sizes_that_are_missing(driver: Any, tmp_path_factory: pytest.TempPathFactory):
+    """A size that could not be had is a dash, and comes last whichever way round."""
+    model, rows = applicants()
+    found = compare(model, rows[:20], rows, exclude=["sex"], max_size=3)
+    page = Page(driver, path_of(found, tmp_path_factory))
+    gaps = int(np.isnan(found.table["abs_shap_size"]).sum())
+    assert 0 < gaps < 20
+    for _ in range(2):
+        page.one("[data-key=abs]").click()
+        cells = page.column("abs")
+        assert cells[-gaps:] == ["\N{EN DASH}"] * gaps
+        assert "\N{EN DASH}" not in cells[:-gaps]
+    short = found.table["minimality"] == "best-of-size"
+    assert len(page.texts("td.bad")) >= short.sum() > 0
+    assert driver.get_log("browser") == []
 
 
 def test_the_slider(page: Page, found: Comparison):

@@ -46,8 +46,9 @@ def waterfall(
     Returns
     -------
     Axes
-        The title says the guarantee, and over what. An empty reason is drawn as what it is: no
-        fact is needed.
+        The title says the guarantee, and over what. The decision function is measured from the
+        threshold, so that the class changes at 0, the black line. An empty reason is drawn as what
+        it is: no fact is needed.
     """
     one = canvas.batch(reason, "waterfall", ("ok", "unreachable"))
     if len(one.reasons) > 1:

@@ -48,6 +48,13 @@
     const open = new Set();
     let sorted = { key: "row", down: false }, order = [...Array(n).keys()];
 
+    // What opens a row is what it is called.
+    const opener = data.ids ? "id" : "row";
+    const called = (i) => (data.ids ? `${data.idName} ${data.ids[i]}` : `Row ${i}`);
+    // Rows that were flagged are in the table, and in nothing that sums rows up.
+    const status = (i) => (data.status ? data.status[i] : "ok");
+    const fine = order.filter((i) => status(i) === "ok");
+
     const levelText = (k) => +(100 * data.levels[k]).toPrecision(6) + "%";
     // A row's set at each level: places in its own list of features, of which the page holds the changes.
     const sets = data.rows.map((row) => {
@@ -74,8 +81,10 @@
       data.claims[minimality(i, level)].replace("{delta}", levelText(level)).replace("{size}", reason(i).length);
 
     const live = {
+      id: (i) => data.ids[i],
       row: (i) => i,
-      class: (i) => data.classes[data.rows[i].class],
+      status,
+      class: (i) => (data.rows[i].class < 0 ? "none" : data.classes[data.rows[i].class]),
       reason: (i) => names(i).join(", "),
       size: (i) => reason(i).length,
       lower: guaranteed,
@@ -84,23 +93,30 @@
     const value = (key, i) => (key in live ? live[key](i) : data.columns[key][i]);
     const shown = (column, i) => {
       const v = value(column.key, i);
+      if (v === null) return "–";
       if (column.kind === "guarantee") return percent(v);
       if (column.kind === "share") return share(v);
       return String(v);
     };
     const short = (i) => data.short[i] === 1;
+    // What falls short of what was asked for.
+    const bad = (key, i) => (key === "top" && short(i)) || (key === "status" && status(i) !== "ok")
+      || (key === "lower" && minimality(i, level) === "best-of-size");
 
     // --- the slider and what follows it ---------------------------------------------------------
     $("level").max = last;
     data.levels.forEach((_, k) => $("ticks").append(make("span", {}, levelText(k))));
 
+    // A size may be missing in a row, or in all of them.
+    const known = (key) => fine.map((i) => data.columns[key]?.[i] ?? null).filter((size) => size !== null);
+
     function drawSizes() {
       const kinds = [
-        ["reason", `Reason at ${levelText(level)}`, sets.map((_, i) => reason(i).length)],
-        ["signed", `By signed SHAP`, data.columns.signed],
-        ["shap", `By |SHAP|`, data.columns.abs],
-        ["certain", `For certain`, data.columns.sure],
-      ].filter(([, , sizes]) => sizes);
+        ["reason", `Reason at ${levelText(level)}`, fine.map((i) => reason(i).length)],
+        ["signed", `By signed SHAP`, known("signed")],
+        ["shap", `By |SHAP|`, known("abs")],
+        ["certain", `For certain`, known("sure")],
+      ].filter(([, , sizes]) => sizes.length);
       const most = Math.max(1, ...kinds.map(([, , sizes]) => largest(sizes)));
       const step = Math.ceil((most + 1) / 40);
       const parts = kinds.map(([kind, label, sizes]) => {
@@ -124,12 +140,12 @@
 
     function drawFeatures() {
       const often = Array(data.features.length).fill(0);
-      for (let i = 0; i < n; i++) for (const place of reason(i)) often[unit(i, place)]++;
+      for (const i of fine) for (const place of reason(i)) often[unit(i, place)]++;
       const top = Math.max(...data.meanShap) || 1;
       const first = [...often.keys()].sort((a, b) =>
         often[b] - often[a] || data.meanShap[b] - data.meanShap[a] || a - b).slice(0, SHOWN_FEATURES);
       $("features").replaceChildren(...first.map((u) => {
-        const part = often[u] / n, name = data.features[u];
+        const part = often[u] / Math.max(fine.length, 1), name = data.features[u];
         const words = `${name}: in ${share(part)} of the reasons at ${levelText(level)}; mean |SHAP| ${data.meanShap[u]}`;
         return make("div", { class: "feature", role: "row", title: words },
           make("div", { class: "name", role: "cell" }, name),
@@ -144,9 +160,9 @@
       $("level").value = level;
       $("level").setAttribute("aria-valuetext", levelText(level));
       say("level-text", levelText(level));
-      const sizes = sets.map((_, i) => reason(i).length);
-      const short = sizes.filter((size) => size <= 7).length / n;
-      say("level-words", `Reasons then have a median of ${count(median(sizes), "feature")} `
+      const sizes = fine.map((i) => reason(i).length);
+      const short = sizes.filter((size) => size <= 7).length / sizes.length;
+      say("level-words", !sizes.length ? "No row has a reason." : `Reasons then have a median of ${count(median(sizes), "feature")} `
         + `(${smallest(sizes)} to ${largest(sizes)}), of ${data.features.length}; `
         + `${share(short)} have at most 7. Over ${data.distribution}.`);
       drawSizes();
@@ -202,16 +218,24 @@
         order.push(i);
       }
       const keys = order.map((i) => value(sorted.key, i)), places = [...keys.keys()];
-      const by = typeof keys[0] === "number" ? (a, b) => a - b : (a, b) => String(a).localeCompare(String(b));
-      places.sort((a, b) => (sorted.down ? by(keys[b], keys[a]) : by(keys[a], keys[b])) || order[a] - order[b]);
+      const numbers = keys.some((key) => typeof key === "number");
+      const by = numbers ? (a, b) => a - b : (a, b) => String(a).localeCompare(String(b));
+      // What is missing comes last, whichever way round.
+      places.sort((a, b) => (keys[a] === null) - (keys[b] === null)
+        || (sorted.down ? by(keys[b], keys[a]) : by(keys[a], keys[b])) || order[a] - order[b]);
       order = places.map((p) => order[p]);
       page = 0;
       drawTable();
     }
 
     function matches(i, text) {
-      if (/^#?\d+$/.test(text)) return i === Number(text.replace("#", "")) || names(i).includes(text);
-      return live.class(i).toLowerCase().includes(text)
+      const id = data.ids ? String(data.ids[i]).toLowerCase() : "";
+      // Where rows have ids, only #17 is a place; a number means the id that it is, or is in.
+      if (/^#\d+$/.test(text) || (!data.ids && /^\d+$/.test(text))) {
+        return i === Number(text.replace("#", "")) || names(i).includes(text);
+      }
+      if (/^\d+$/.test(text)) return (/^\d+$/.test(id) ? id === text : id.includes(text)) || names(i).includes(text);
+      return id.includes(text) || (data.status && status(i).includes(text)) || live.class(i).toLowerCase().includes(text)
         || reason(i).some((place) => fact(i, place).toLowerCase().includes(text));
     }
 
@@ -228,15 +252,16 @@
     function line(i) {
       const cells = data.table.map((column) => {
         let content = column.key === "reason" ? few(names(i)).join(", ") : shown(column, i);
-        if (column.key === "row") {
+        if (column.key === opener) {
           content = make("button", {
             type: "button", class: "open", id: `open-${i}`, "aria-expanded": open.has(i),
-            "aria-label": `Row ${i}: ${live.class(i)}, ${open.has(i) ? "close" : "open"}`,
-          }, String(i));
+            "aria-label": `${called(i)}: ${live.class(i)}, ${open.has(i) ? "close" : "open"}`,
+          }, String(value(opener, i)));
         }
         const style = [column.kind === "text" ? "text" : "", column.key === "reason" ? "reason" : "",
-          column.wide ? "wide" : "", column.key === "top" && short(i) ? "bad" : ""];
-        return make("td", { class: style.filter(Boolean).join(" ") || null, title: `${column.label}: ${column.help}` }, content);
+          column.wide ? "wide" : "", bad(column.key, i) ? "bad" : ""];
+        const help = column.key === "status" && data.message[i] ? data.message[i] : column.help;
+        return make("td", { class: style.filter(Boolean).join(" ") || null, title: `${column.label}: ${help}` }, content);
       });
       const tr = make("tr", { class: open.has(i) ? "row open" : "row", "data-row": i }, ...cells);
       tr.addEventListener("click", (event) => {
@@ -260,6 +285,9 @@
         `Class ${live.class(i)} is kept with probability at least ${percent(guaranteed(i))} over ${data.distribution}, `
         + (facts.length ? `given ${and(facts)}` : "whatever the features are")
         + ` (${reason(i).length} of ${data.features.length} features; ${claim(i)}).`);
+      const flag = status(i) === "ok" ? null : make("p", { class: "told check" }, `${called(i)} is ${status(i)}: ${data.message[i]}`);
+      // No class, so there is nothing to be sure of, nor to speak for.
+      if (row.class < 0) return whole(i, flag);
       // SHAP values speak of the second of two classes, or of the predicted one of more.
       const side = data.classes.length > 2 || row.class === 1 ? 1 : -1;
       const places = [...Array(row.units.length / 3).keys()];
@@ -287,8 +315,12 @@
       const right = make("div", {},
         make("h3", {}, "How the reason grows with the guarantee"),
         make("div", { class: "levels" }, ...data.levels.map((_, k) => step(i, k))));
+      return whole(i, flag, told, make("div", { class: "columns" }, left, right));
+    }
+
+    function whole(i, ...parts) {
       const cell = make("td", { class: "detail", colspan: data.table.length },
-        make("div", {}, told, make("div", { class: "columns" }, left, right)));
+        make("div", {}, ...parts.filter((part) => part !== null)));
       return make("tr", { class: "detail", "data-detail": i }, cell);
     }
 

@@ -1,0 +1,122 @@
+"""Tabled: the reasons of many rows as a table, on a terminal or in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sklearn_probsr.cli._case import Case
+from sklearn_probsr.cli._files import one_line
+from sklearn_probsr.cli._spoken import to_json
+from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.results._archive import atomically
+from sklearn_probsr.results._inert import csv_frame, markdown
+
+__all__ = ["MOST_IN_WORDS", "MOST_LINES", "csv_text", "summary", "to_markdown", "write"]
+
+# As many rows as these are told one by one, and so many lines of a table are printed.
+MOST_IN_WORDS, MOST_LINES = 10, 20
+
+
+def write(case: Case, told: dict[str, Any], path: Path, raw: bool) -> None:
+    """Write what there is to say about some rows, as the ending of the file asks for."""
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        table = _frame(case, told)
+        # The classes, ids and true ones may be of several types; a column has one.
+        for name in table.columns:
+            if table[name].dtype.kind == "O" and name not in {"reason", "facts"}:
+                table[name] = [None if v is None else str(v) for v in table[name]]
+        atomically(path, lambda file: table.to_parquet(file, index=False))
+        return
+    if ending == ".csv":
+        text = csv_text(_frame(case, told), raw)
+    elif ending == ".json":
+        text = f"{to_json(told)}\n"
+    else:
+        text = f"{to_markdown(case, told, len(told['rows']))}\n"
+    atomically(path, lambda file: file.write(text.encode()))
+
+
+def csv_text(table: Any, raw: bool) -> str:
+    """Return a table as CSV, lists in a cell separated by semicolons."""
+    for name in ("reason", "facts"):
+        if name in table:
+            table[name] = ["; ".join(parts) for parts in table[name]]
+    for name in table.columns:
+        if name.endswith("_size"):  # sizes that are missing in some rows are whole in the others
+            table[name] = table[name].astype("Int64")
+    text: str = (table if raw else csv_frame(table)).to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def summary(told: dict[str, Any]) -> str:
+    """Say in a line or two how many features it takes."""
+    rows = [row for row in told["rows"] if row.get("status", "ok") == "ok"]
+    n = len(told["rows"])
+    head = f"{n} row{'s' if n != 1 else ''} of {told['data']}, delta = {told['delta']:g}, over "
+    lines = [f"{head}{told['distribution']}."]
+    if rows:
+        sizes = np.array([len(row["reason"]) for row in rows])
+        proved = np.mean([row["minimality"] == "minimum" for row in rows])
+        best = np.mean([row["minimality"] == "best-of-size" for row in rows])
+        short = f" In {best:.0%} of the rows {told['delta']:g} is not reached." if best else ""
+        lines.append(
+            f"A reason has {np.median(sizes):g} (median, {sizes.min()} to {sizes.max()}) features; "
+            f"{proved:.0%} are proved to be as small as possible.{short}"
+        )
+    if len(rows) < n:
+        lines.append(f"{n - len(rows)} of the rows have none; their status says why.")
+    return "\n".join(lines)
+
+
+def to_markdown(case: Case, told: dict[str, Any], most: int) -> str:
+    """Return the summary and the first rows as Markdown."""
+    table = _frame(case, told).drop(
+        columns=["reason", "guarantee_upper", "message"], errors="ignore"
+    )
+    table = table.drop(columns="sentence").rename(columns={"facts": "reason"})
+    names = list(table.columns)
+    words = [markdown(line) for line in summary(told).split("\n")]
+    lines = [*words, "", f"| {' | '.join(markdown(str(name)) for name in names)} |"]
+    lines.append("|" + " --- |" * len(names))
+    for row in table.head(most).to_dict("records"):
+        cells = [_cell(name, row[name]) for name in names]
+        lines.append(f"| {' | '.join(cells)} |")
+    left = len(table) - most
+    if left > 0:
+        lines.append(f"\n{left} more rows: -o FILE writes all of them.")
+    return "\n".join(lines)
+
+
+def _cell(name: str, value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(markdown(one_line(part)) for part in value)
+    if name == "guarantee_lower":
+        return lower_text(float(value), 4)
+    return markdown(one_line("" if value is None else str(value)))
+
+
+def _frame(case: Case, told: dict[str, Any]) -> Any:
+    """Return one line for each row."""
+    import pandas as pd
+
+    rows = told["rows"]
+    columns: dict[str, Any] = {"prediction": [row["prediction"] for row in rows]}
+    if case.truth is not None:
+        columns["truth"] = [row["truth"] for row in rows]
+    for name in ("reason", "facts"):
+        columns[name] = pd.Series([row[name] for row in rows], dtype=object)
+    columns |= {
+        "reason_size": [len(row["reason"]) for row in rows],
+        "guarantee_lower": [row["guarantee"]["lower"] for row in rows],
+        "guarantee_upper": [row["guarantee"]["upper"] for row in rows],
+        "minimality": [row["minimality"] for row in rows],
+    }
+    for name in ("status", "message"):
+        if rows and name in rows[0]:
+            columns[name] = [row[name] for row in rows]
+    columns["sentence"] = [row["sentence"] for row in rows]
+    return case.numbered(pd.DataFrame(columns), [row["row"] for row in rows])
