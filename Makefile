@@ -12,7 +12,7 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test measured interpreted coverage bench pictures screenshots lint format types ci clean
+.PHONY: help setup demo test measured interpreted coverage bench graph pictures screenshots lint format types ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,14 +23,14 @@ demo: $(VENV)/.test ## Explain a classifier of breast tumours
 	@$(BIN)/python -m sklearn_probsr demo --output build/demo
 
 test: $(VENV)/.test ## Run the tests and doctests
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
 
 measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report= --cov-fail-under=0
+	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal --cov --cov-report= --cov-fail-under=0
 
 # Coverage cannot see compiled code run; here it does.
 interpreted: $(VENV)/.test ## Run those of the engines without compiling, and note lines too
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/engines \
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -rs tests/engines \
 		--cov --cov-append --cov-report= --cov-fail-under=0
 
 coverage: ## Run both and report the lines that neither ran
@@ -41,7 +41,10 @@ coverage: ## Run both and report the lines that neither ran
 bench: $(VENV)/.test ## Run the benchmarks
 	@$(BIN)/python -m tests.benchmarks
 
-pictures: $(VENV)/.test ## Draw the pictures of the documentation again
+graph: $(VENV)/.test ## Draw the rooms of the package again, from what they import
+	@$(BIN)/python -m docs.graph
+
+pictures: graph ## Draw the pictures of the documentation again
 	@$(BIN)/python docs/draw.py >/dev/null
 
 screenshots: $(VENV)/.test ## Take the picture of the page again, with Chromium and its driver

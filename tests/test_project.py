@@ -16,23 +16,8 @@ from pathlib import Path
 import pytest
 
 import sklearn_probsr
+from tests.layout import CORE, PACKAGE, ROOT, SHELLS, imports, module_names
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "sklearn_probsr"
-
-# Rooms of the package: data flows down these lists, imports point only up them, those for type
-# checkers too.
-CORE = (
-    "exceptions",
-    "model",
-    "distributions",
-    "engines",
-    "laws",
-    "search",
-    "results",
-    "_functions",
-)
-SHELLS = ("adapters", "explain", "plots", "report", "cli", "__main__")
 # A name that stands in two rooms, for one thing seen from both.
 SEEN_FROM_TWO_ROOMS = {
     "_batch": ["engines.coins._batch", "engines.sums._batch"],  # kernels for many rows
@@ -43,9 +28,12 @@ FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}
 
 TOP_LEVEL = {
     "CHANGELOG.md",
+    "CITATION.cff",
+    "CONTRIBUTING.md",
     "LICENSE",
     "Makefile",
     "README.md",
+    "SECURITY.md",
     "docs",
     "examples",
     "pyproject.toml",
@@ -71,38 +59,6 @@ def test_import_is_light():
     loaded = set(run.stdout.split())
     assert "sklearn_probsr" in loaded
     assert loaded & FOREIGN_TO_CORE == set()
-
-
-def module_names() -> dict[str, Path]:
-    """Map every module, dotted and relative to the package, to its file; "" is the root."""
-    names = {}
-    for path in PACKAGE.rglob("*.py"):
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
-        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return names
-
-
-def imports(name: str, modules: dict[str, Path]) -> tuple[set[str], set[str]]:
-    """Return the modules of the package that a module imports, anywhere in it, and the others."""
-    own, foreign = set(), set()
-    here = ["sklearn_probsr", *filter(None, name.split("."))]
-    package = here if modules[name].name == "__init__.py" else here[:-1]
-    for node in ast.walk(ast.parse(modules[name].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            start = package[: len(package) - node.level + 1] if node.level else []
-            base = ".".join([*start, *filter(None, [node.module])])
-            targets = [f"{base}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for target in targets:
-            top, _, inside = target.partition(".")
-            if top != "sklearn_probsr":
-                foreign.add(top)
-            else:  # `a.b.name` is the module a.b.name if there is one, else a name in a.b
-                own.add(inside if inside in modules else inside.rpartition(".")[0])
-    return own, foreign
 
 
 @needs_sources
@@ -341,7 +297,12 @@ def code_blocks(text: str) -> list[tuple[int, str, str | None]]:
 
 # Their blocks follow on from each other like a notebook's cells; those of other pages stand alone.
 NOTEBOOKS = {"docs/pipelines.md", "docs/tutorial.md"}
-PAGES = ["README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")),
+]
 
 
 @needs_sources
@@ -371,6 +332,40 @@ def test_links_of_a_page_lead_somewhere(page: str):
     """Every relative link of a page is a file of the project."""
     for target in re.findall(r"\]\(([^)#:]+)\)", read(page)):
         assert (ROOT / page).parent.joinpath(target).exists(), f"{page} links to {target}"
+
+
+@needs_sources
+@pytest.mark.parametrize("page", PAGES)
+def test_files_that_a_page_names_exist(page: str):
+    """Every module or folder in the text of a page is one of the project."""
+    places = (ROOT, PACKAGE, ROOT / "tests")
+    named = re.findall(r"`((?:[\w.-]+/)*(?:[\w-]+\.py|_[a-z_]+|[\w-]+/))`", read(page))
+    modules = {name.rpartition(".")[2] for name in module_names()}
+    for name in named:
+        known = "/" not in name and name in modules and page.startswith("docs/")
+        assert known or any((place / name).exists() for place in places), f"{page} names {name}"
+
+
+@needs_sources
+def test_the_citation_agrees_with_pyproject():
+    """Name, version, licence and authors are pyproject's."""
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    told = dict(re.findall(r"^([a-z-]+): (\S.*)$", read("CITATION.cff"), re.MULTILINE))
+    assert told["cff-version"] == "1.2.0"
+    assert told["message"]
+    assert (told["title"], told["version"]) == (project["name"], project["version"])
+    assert told["license"] == project["license"]
+    authors = re.search(r"^authors:\n((?:  .*\n)+)", read("CITATION.cff"), re.MULTILINE)[1]
+    assert authors == "".join(f"  - name: {who['name']}\n" for who in project["authors"])
+
+
+@needs_sources
+def test_a_source_release_holds_all_that_is_tracked_beside_dotfiles():
+    """The list in pyproject names every file and folder that the README and its pages link to."""
+    listed = tomllib.loads(read("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["sdist"]
+    # Hatchling adds these by itself.
+    always = {"LICENSE", "README.md", "pyproject.toml"}
+    assert {name.strip("/") for name in listed["include"]} | always == TOP_LEVEL
 
 
 # `import shap` 0.51 sets up its colours the old way; see the filters in pyproject.toml.

@@ -48,22 +48,6 @@ class Mixture:
         return "a mixture of two products"
 
 
-class MixtureLaw(Law):
-    """A model under a mixture."""
-
-    def __init__(self, model: Any, mixture: Mixture) -> None:
-        super().__init__(model, mixture)
-        self.parts = [law_of(model, part) for part in (mixture.first, mixture.second)]
-
-    @property
-    def means(self) -> NDArray[np.float64]:
-        share = float(self.distribution.share)
-        return share * self.parts[0].means + (1 - share) * self.parts[1].means
-
-    def view(self, row: NDArray[Any]) -> MixtureView:
-        return MixtureView([part.view(row) for part in self.parts], self.distribution.share)
-
-
 class MixtureView(View):
     """One instance before a mixture: what its two products say, by their shares."""
 
@@ -98,6 +82,22 @@ class MixtureView(View):
         return sum(
             part.kept(forced, order, n, rng) for part, n in zip(self.parts, counts, strict=True)
         )
+
+
+class MixtureLaw(Law):
+    """A model under a mixture."""
+
+    def __init__(self, model: Any, mixture: Mixture) -> None:
+        super().__init__(model, mixture)
+        self.parts = [law_of(model, part) for part in (mixture.first, mixture.second)]
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        share = float(self.distribution.share)
+        return share * self.parts[0].means + (1 - share) * self.parts[1].means
+
+    def view(self, row: NDArray[Any]) -> MixtureView:
+        return MixtureView([part.view(row) for part in self.parts], self.distribution.share)
 
 
 @pytest.fixture(autouse=True)

@@ -56,7 +56,7 @@ class Page:
         driver.get_log("browser")
         driver.get_log("performance")
         driver.get(path.as_uri())
-        WebDriverWait(driver, 20, 0.01).until(
+        WebDriverWait(driver, 600, 0.01).until(
             lambda d: d.execute_script("return document.documentElement.dataset.ready === 'yes'")
         )
 

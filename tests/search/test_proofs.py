@@ -224,7 +224,9 @@ def test_the_integer_programme_agrees_with_the_branch_and_bound():
     model, train, test = breast_cancer()
     background = Background(train[:100])
     counted = sufficient_reasons(model, test[:8], distribution=background)
-    solved = sufficient_reasons(model, test[:8], distribution=background, prove=True, max_evals=0)
+    solved = sufficient_reasons(
+        model, test[:8], distribution=background, prove=True, max_evals=0, time_limit=1e6
+    )
     assert (counted.minimality == "minimum").all()
     assert (solved.minimality == "minimum").all()
     assert (solved.size == counted.size).all()

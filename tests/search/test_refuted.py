@@ -190,7 +190,7 @@ def test_minima_over_background_rows(mixed: bool, thorough: bool, monkeypatch: p
         return answer
 
     monkeypatch.setattr(_rows_prover, name, watched)
-    effort = Effort(True, 0) if thorough else Effort(max_evals=10**6)
+    effort = Effort(True, 0, time_limit=1e6) if thorough else Effort(max_evals=10**6)
     for seed in range(6):
         case = table(seed, mixed)
         total = case.law.total
