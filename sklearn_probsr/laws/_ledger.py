@@ -141,12 +141,12 @@ class Ledger:
 
     def faces(self, row: Row) -> NDArray[np.object_]:
         """Return each unit's contribution in a row: whole, and if it costs, gains, is exact."""
-        if self.model.binary_core is None:
+        known_ones = self.model.ones(row[None, :])
+        if known_ones is None:
             known = [self.sign * c for c in self.model.contributions(row)]
             return np.array([self._face(u, c) for u, c in enumerate(known)], dtype=object)
         zeros, ones = self._binary_faces
-        known_ones = self.model.core_rows(row[None, :])[0]
-        faces: NDArray[np.object_] = np.where(known_ones[:, None], ones, zeros)
+        faces: NDArray[np.object_] = np.where(known_ones[0][:, None], ones, zeros)
         return faces
 
     def _face(self, unit: int, known: Fraction) -> tuple[int, bool, bool, bool]:
@@ -156,10 +156,11 @@ class Ledger:
 
     @cached_property
     def _binary_faces(self) -> NDArray[np.object_]:
-        columns = self.model.first_columns
-        weights = [self.sign * Fraction(w) for w in self.model.weights[columns].tolist()]
-        zeros = [self._face(u, Fraction(0)) for u in range(len(weights))]
-        return np.array([zeros, [self._face(u, w) for u, w in enumerate(weights)]], dtype=object)
+        both = zip(*self.model.pairs, strict=True)
+        return np.array(
+            [[self._face(u, self.sign * c) for u, c in enumerate(each)] for each in both],
+            dtype=object,
+        )
 
     @cached_property
     def _exact_rows(self) -> dict[int, list[Fraction]]:

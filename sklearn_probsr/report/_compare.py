@@ -106,13 +106,14 @@ def compare_explained(
     told = explained.reasons
     law, linear = explainer.law, explainer.linear_model
     question = Question(law, "certified", Options(delta=1.0), None)
-    known, missing = {float(delta): told}, {}
+    level = decimal_fraction(delta)
+    known, missing = {float(level): told}, {}
     try:
         known[1.0] = question.answer(told.rows, n_jobs, silent=False)
     except UnreachableError as error:  # nobody asked for certainty: the rest can be told
         missing["sure_size"] = str(error)
     values = _shap_values(law, told, shap_values)
-    table = _columns(law, told, known.get(1.0), values, decimal_fraction(delta))
+    table = _columns(law, told, known.get(1.0), values, level)
     if dependence:
         other = _otherwise(law, told)
         if not other:
@@ -128,7 +129,7 @@ def compare_explained(
         mask=told.mask,
         feature_names=linear.unit_names,
         classes=linear.classes,
-        delta=float(delta),
+        delta=float(level),
         distribution=str(law.distribution),
         others=tuple(others or ()),
         missing=missing,
