@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from sklearn_probsr.adapters._follow import follow
 from sklearn_probsr.adapters._raw import RawColumns, raw_columns
 from sklearn_probsr.adapters._registry import name_of
 from sklearn_probsr.adapters._running import Input
-from sklearn_probsr.adapters._states import gather, make_units
+from sklearn_probsr.adapters._states import computed, make_units
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
@@ -24,7 +24,15 @@ from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._units import Unit
 
-__all__ = ["adapt", "adapt_again", "to_linear_model"]
+__all__ = ["Classes", "adapt", "adapt_again", "adapt_on", "to_linear_model"]
+
+
+class Classes(NamedTuple):
+    """Which classes are told apart: two, or all together if none is named."""
+
+    target: Any = None
+    versus: Any = None
+    together: bool = False
 
 
 def to_linear_model(
@@ -92,8 +100,9 @@ def adapt(
     ----------
     estimator : fitted classifier or Pipeline, or pair (coef, intercept)
     X_sample : DataFrame, array-like or sparse, or None, default=None
-        Raw rows. The model's classes are compared with `predict` on them, and numbers that are
-        only 0 and 1 in them are binary features rather than real-valued ones.
+        Raw rows. The model's classes are compared with `predict` on them. Numbers are real-valued
+        features, also if they are only 0 and 1 here: other rows may have other ones. Columns of
+        booleans, by their dtype, are binary.
     target : label or None, default=None
         The class to be explained as ``classes[1]``; None: the second of two.
     versus : label or None, default=None
@@ -132,24 +141,44 @@ def adapt(
     >>> bins = KBinsDiscretizer(n_bins=3, strategy="uniform")
     >>> adapted = adapt(make_pipeline(bins, LogisticRegression()).fit(X, y), X)
     >>> adapted.units[0].labels
-    ('mean radius < 14.02', 'mean radius in [14.02, 21.07)', 'mean radius ≥ 21.07')
+    ('mean radius < 14.024', 'mean radius in [14.024, 21.067)', 'mean radius ≥ 21.067')
     """
-    raw = raw_columns(estimator, feature_names, X_sample)
-    choice = _choice(_decision(estimator, raw, binary), target, versus, all_classes)
+    classes = Classes(target, versus, all_classes)
+    return adapt_on(estimator, X_sample, "X_sample", classes, binary, feature_names)
+
+
+def adapt_on(
+    estimator: Any,
+    rows: Any,
+    name: str,
+    classes: Classes,
+    binary: bool | str,
+    feature_names: Sequence[str] | None,
+) -> Adapted:
+    """Adapt an estimator, given rows that a user knows by some name.
+
+    ``binary`` as in `adapt`, or "seen": numbers that are both 0 and 1 in the rows, and nothing
+    else, are binary, as laws want it that need states.
+    """
+    raw = raw_columns(estimator, feature_names, rows)
+    decision = _decision(estimator, raw, binary is True)
+    choice = _choice(decision, classes)
     bases = _bases(choice)
-    sample = None if X_sample is None else raw.check(X_sample)
-    rows = None if sample is None else gather(bases, sample)
-    plain = _raw_inputs(bases) & binary
-    if not binary and rows is not None and len(rows):
-        plain = ((rows == 0) | (rows == 1)).all(axis=0) & (rows.min(axis=0) < rows.max(axis=0))
+    sample = None if rows is None else raw.check(rows, name)
+    made = None if sample is None else computed(bases, sample, raw.names, name)
+    plain = _raw_inputs(bases) & (binary is True)
+    if sample is not None and not binary:
+        plain = _raw_inputs(bases) & _booleans(bases, sample)
+    elif made is not None and len(made) and binary == "seen":
+        plain = ((made == 0) | (made == 1)).all(axis=0) & (made.min(axis=0) < made.max(axis=0))
     units = make_units(bases, raw.names, raw.named, plain)
     model: Model = (
         _contest(choice, bases, units)
         if isinstance(choice, Contest)
         else _model(choice, bases, units)
     )
-    if rows is not None:
-        compare(estimator, sample, model, rows, bases, choice)
+    if made is not None:
+        compare(estimator, sample, model, made, bases, choice, name)
     return Adapted(model, tuple(units), raw.names, raw, tuple(bases), _cut(choice))
 
 
@@ -172,7 +201,7 @@ def adapt_again(
         If the model has not the columns that the estimator's steps give.
     """
     raw = raw_columns(estimator, feature_names, None)
-    choice = _choice(_decision(estimator, raw, binary), target, versus, all_classes=True)
+    choice = _choice(_decision(estimator, raw, binary), Classes(target, versus, True))
     bases = _bases(choice)
     names = tuple(_unique([base.name for base in bases]))
     if names != model.feature_names:
@@ -188,14 +217,24 @@ def _cut(choice: Choice | Contest) -> float:
     return 0.0 if isinstance(choice, Contest) else choice.cut
 
 
-def _choice(decision: Decision, target: Any, versus: Any, all_classes: bool) -> Choice | Contest:
-    several = contest(decision) if all_classes and target is None and versus is None else None
-    return several or choose(decision, target, versus)
+def _choice(decision: Decision, asked: Classes) -> Choice | Contest:
+    every = asked.together and asked.target is None and asked.versus is None
+    return (contest(decision) if every else None) or choose(decision, asked.target, asked.versus)
 
 
 def _raw_inputs(bases: Sequence[Base]) -> NDArray[np.bool_]:
     """Tell which base columns are raw columns, as they come."""
     return np.array([b.kind is Kind.RAW and isinstance(b.rows, Input) for b in bases])
+
+
+def _booleans(bases: Sequence[Base], sample: Any) -> NDArray[np.bool_]:
+    """Tell which base columns come from raw columns of booleans, by their dtype."""
+    if hasattr(sample, "columns"):
+        types = [str(sample[column].dtype).lower() for column in sample.columns]
+        kinds = [kind.startswith("bool") for kind in types]  # bool, boolean, bool[pyarrow], Boolean
+    else:  # texts have no dtype
+        kinds = [getattr(sample, "dtype", None) == np.bool_] * (max(b.raw for b in bases) + 1)
+    return np.array([kinds[base.raw] for base in bases])
 
 
 def _decision(estimator: Any, raw: RawColumns, binary: bool) -> Decision:

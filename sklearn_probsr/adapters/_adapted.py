@@ -13,7 +13,7 @@ from sklearn_probsr.adapters._columns import Base, is_missing
 from sklearn_probsr.adapters._labels import is_number
 from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._running import Input
-from sklearn_probsr.adapters._states import gather
+from sklearn_probsr.adapters._states import computed, count_rows, gather
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._units import MISSING, Unit, value_text
 
@@ -61,23 +61,22 @@ class Adapted:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the columns of the model are raw ones of zeros and ones, as they come."""
-        return self.model.units is None and all(isinstance(b.rows, Input) for b in self._bases)
+        """Whether the columns of the model are raw ones, as they come: numbers tell all."""
+        own = all(len(u.columns) == 1 and not u.labels and not u.coded for u in self.units)
+        return own and all(isinstance(base.rows, Input) for base in self._bases)
 
     @property
     def takes_text(self) -> bool:
         """Whether raw rows are texts."""
         return self._raw.text
 
-    def check(self, X: Any) -> Any:
+    def check(self, X: Any, name: str = "X") -> Any:
         """Return raw rows as the steps take them, or say what is wrong with them."""
-        return self._raw.check(X)
+        return self._raw.check(X, name)
 
-    def computed(self, raw: Any) -> NDArray[np.float64]:
+    def computed(self, raw: Any, name: str = "X") -> NDArray[np.float64]:
         """Return checked raw rows in the columns of the model."""
-        if not _count(raw):
-            return np.zeros((0, self.model.n_features))  # steps refuse to look at no rows
-        return gather(self._bases, raw)
+        return computed(self._bases, raw, self.feature_names, name)
 
     def contributions(self, X: Any) -> NDArray[np.float64]:
         """Return what each unit adds to the decision function.
@@ -138,7 +137,8 @@ class Adapted:
         """
         import pandas as pd
 
-        raw, counts = self._raw.frame(X), self._counts(self.check(X))
+        checked = self.check(X)
+        raw, counts = self._raw.frame(checked, X), self._counts(checked)
         found = {}
         for j, (unit, base) in enumerate(zip(self.units, self._firsts, strict=True)):
             values = counts[j] if base.own else raw.iloc[:, base.raw].to_numpy()
@@ -155,7 +155,7 @@ class Adapted:
         words = {j: base.source or base for j, base in enumerate(self._firsts) if base.own}
         found = (
             gather(list(words.values()), raw)
-            if words and _count(raw)
+            if words and count_rows(raw)
             else np.zeros((0, len(words)))
         )
         return dict(zip(words, found.T, strict=True))
@@ -201,11 +201,6 @@ class Adapted:
         for j, count in counts.items():
             given[:, j] = count
         return given
-
-
-def _count(raw: Any) -> int:
-    """Return how many rows there are."""
-    return int(raw.shape[0]) if hasattr(raw, "shape") else len(raw)
 
 
 def _describe(unit: Unit, value: Any, columns: NDArray[np.float64]) -> str:

@@ -25,8 +25,10 @@ def compare(
     rows: NDArray[np.float64],
     bases: Sequence[Base],
     choice: Choice | Contest,
+    name: str,
 ) -> None:
     """Refuse a model that disagrees with its estimator beyond rounding, and warn within it."""
+    ours = model.winners(model.check_rows(rows, name))
     if isinstance(choice, Choice) and choice.judge is not None:
         with names_may_lack(X):
             theirs = choice.judge(X).astype(np.intp)
@@ -38,10 +40,9 @@ def compare(
         theirs = np.full(len(rows), -1)  # another class has won
         for k, label in enumerate(choice.classes):
             theirs[said == label] = k
-    ours = model.winners(model.check_rows(rows))
     for i in np.flatnonzero((theirs >= 0) & (ours != theirs)):
         labels = [choice.classes[int(won[i])] for won in (theirs, ours)]
-        row = f"row {i} of X_sample"
+        row = f"row {i} of {name}"
         if _is_close(rows[i], bases, choice, int(theirs[i]), int(ours[i])):
             warnings.warn(
                 f"{row} lies on the threshold, up to rounding: the estimator says {labels[0]!r}, "

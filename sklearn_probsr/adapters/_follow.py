@@ -19,6 +19,7 @@ from sklearn_probsr.adapters._parts import Affine, Linear, PerColumn, Words
 from sklearn_probsr.adapters._registry import find, name_of
 from sklearn_probsr.adapters._running import Output, as_floats
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._units import exact_text
 
 __all__ = ["check_fitted", "follow"]
 
@@ -222,7 +223,8 @@ class _PerColumnStep:
                 "CountVectorizer(binary=True)."
             )
         word = made["own"]
-        labels = (f"{word}: {cuts[0]:g} times or fewer", f"{word}: more than {cuts[0]:g} times")
+        cut = exact_text(cuts[0])
+        labels = (f"{word}: {cut} times or fewer", f"{word}: more than {cut} times")
         if 0 <= cuts[0] < 1:
             labels = (f"without {word!r}", f"with {word!r}")
         return Base(kind=Kind.FLAG, labels=labels, **made)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.adapters._columns import Domain, is_missing
-from sklearn_probsr.model._units import value_text
+from sklearn_probsr.model._units import MISSING, exact_text
 
 __all__ = ["Candidate", "candidates", "extras", "is_number", "label"]
 
 _MOST = 3  # categories that a label lists
+OTHER = "another category"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ def candidates(domain: Domain) -> list[Candidate]:
     cuts = sorted({*domain.cuts, *map(float, domain.values)})
     if not cuts:
         return [Candidate(_between(-1.0, 3.0, domain), place=0)]
-    texts = _numbers(cuts)
+    # With all digits: of a number beyond a rounded cut, the label would say what is not so.
+    texts = [exact_text(cut) for cut in cuts]
     ends = [cuts[0] - 2 * (1 + abs(cuts[0])), *cuts, cuts[-1] + 2 * (1 + abs(cuts[-1]))]
     found = []
     for i, (low, high) in enumerate(itertools.pairwise(ends)):
@@ -61,16 +63,16 @@ def _between(low: float, high: float, domain: Domain) -> float:
 def extras(domain: Domain) -> list[Candidate]:
     """Return raw values that the steps may take or refuse: missing and unknown ones."""
     found = [
-        Candidate(marker, "missing", role="missing")
+        Candidate(marker, MISSING, role="missing")
         for marker in domain.missing
         if not is_missing(marker)
     ]
     if domain.missing or domain.values:
-        found.append(Candidate(np.nan, "missing", role="missing"))
+        found.append(Candidate(np.nan, MISSING, role="missing"))
     if domain.values and not any(map(is_missing, domain.values)):
-        found.append(Candidate(None, "missing", role="missing"))
+        found.append(Candidate(None, MISSING, role="missing"))
     if domain.values and not domain.cuts:
-        found.append(Candidate(_unknown(domain.values), "any other", role="other"))
+        found.append(Candidate(_unknown(domain.values), OTHER, role="other"))
     return found
 
 
@@ -83,47 +85,34 @@ def _unknown(values: Sequence[Any]) -> Any:
     known = [v for v in values if not is_missing(v)]
     if known and all(map(is_number, known)):
         return max(known) + 1
-    name = "any other"
+    name = OTHER
     while name in known:
         name += " "
     return name
 
 
 def _text(value: Any) -> str:
-    if is_missing(value):
-        return "missing"
-    return _plain(value_text(value))
-
-
-def _plain(text: str) -> str:
-    return text.replace("=", "\N{FULLWIDTH EQUALS SIGN}")  # plots cut their labels at "="
-
-
-def _numbers(cuts: Sequence[float]) -> list[str]:
-    """Return numbers with as few digits as tell them apart."""
-    for digits in range(4, 17):
-        texts = [f"{cut:.{digits}g}" for cut in cuts]
-        if len(set(texts)) == len(texts):
-            return texts
-    return [repr(cut) for cut in cuts]
+    return MISSING if is_missing(value) else exact_text(value)
 
 
 def label(name: str, members: Sequence[Candidate], everything: Sequence[Candidate]) -> str:
     """Return what to call the candidates that are in one state, given all that there are."""
-    name = _plain(name)
     parts = _intervals(name, members, everything)
-    listed = [c.text for c in members if c.place is None and c.role == "value"]
+    listed = [
+        c.text for c in members if c.place is None and c.role == "value" and not is_missing(c.value)
+    ]
     if len(listed) > _MOST:
         listed = [*listed[: _MOST - 1], f"{len(listed) - _MOST + 1} more"]
-    if any(c.role == "other" for c in members):
-        listed.append("any other")
-    elif any(c.role == "missing" for c in members) and "missing" not in listed:
-        if not parts and not listed:
-            return f"{name} is missing"
-        listed.append("missing")
+    gaps = [c for c in members if is_missing(c.value) or c.role == "missing"]
+    others = [MISSING] if gaps else []
+    others += [OTHER] if any(c.role == "other" for c in members) else []
+    if not parts and not listed and others == [MISSING]:
+        # A category of its own, or what the steps make of a gap.
+        is_category = any(c.role == "value" for c in gaps)
+        return f"{name}: {MISSING}" if is_category else f"{name} is {MISSING}"
     if not parts:
-        return f"{name}: {_join(listed)}"
-    return _join([*parts, *listed])
+        return f"{name}: {', or '.join(filter(None, [_join(listed), *others]))}"
+    return ", or ".join([_join([*parts, *listed]), *others])
 
 
 def _join(parts: Sequence[str]) -> str:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_probsr.adapters._by_name import needed_columns
 from sklearn_probsr.adapters._follow import check_fitted
 from sklearn_probsr.adapters._parts import Linear, Words
 from sklearn_probsr.adapters._registry import Entry, find, name_of
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import check_names, listing
+from sklearn_probsr.model._checks import as_array, check_names, in_memory, listing
 
 __all__ = ["RawColumns", "raw_columns"]
 
@@ -21,31 +22,39 @@ _INSIDE = ("best_estimator_", "estimator_", "estimators_", "calibrated_classifie
 
 @dataclass(frozen=True)
 class RawColumns:
-    """The names of the raw columns; whether the estimator knows them, and takes texts."""
+    """The names of the raw columns; whether the estimator knows them, and takes texts.
+
+    ``needed`` are those that a frame must have if its columns are found by their names, wherever
+    they are and whatever else there is; None: they must come in their order, and no others.
+    """
 
     names: tuple[str, ...]
     named: bool = False
     text: bool = False
+    needed: frozenset[str] | None = None
 
-    def check(self, X: Any) -> Any:
+    def check(self, X: Any, name: str = "X") -> Any:
         """Return raw rows as the estimator takes them, or say what is wrong with them."""
+        X = in_memory(X, name)
         if self.text:
-            return _texts(X)
+            return _texts(X, name)
+        if np.ma.isMaskedArray(X):
+            X = as_array(X, name)
         if not hasattr(X, "shape"):
             array = np.asarray(X)
             # Texts must not make texts of the numbers beside them.
             X = np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
         if len(X.shape) != 2:
             raise InvalidInputError(
-                f"X must have two dimensions, (rows, {len(self.names)} raw columns), got an array "
-                f"of shape {X.shape}. Write [x] for a single instance."
+                f"{name} must have two dimensions, (rows, {len(self.names)} raw columns), got an "
+                f"array of shape {X.shape}. Write [x] for a single instance."
             )
         columns = getattr(X, "columns", None)
         if columns is not None and self.named:
-            self._check_names([str(column) for column in columns])
+            X = self._by_name(X, [str(column) for column in columns], name)
         if X.shape[1] != len(self.names):
             raise InvalidInputError(
-                f"X must have one column per raw column, {len(self.names)}, got {X.shape[1]}."
+                f"{name} must have one column per raw column, {len(self.names)}, got {X.shape[1]}."
             )
         if columns is not None and not self.named:
             return X.to_numpy()
@@ -53,40 +62,50 @@ class RawColumns:
             return self.frame(X)
         return X
 
-    def _check_names(self, columns: list[str]) -> None:
-        for name in self.names:
-            if name not in columns:
+    def _by_name(self, X: Any, columns: list[str], name: str) -> Any:
+        """Return a frame with these columns, as far as the estimator's own `predict` does that."""
+        if columns == list(self.names):
+            return X
+        known = "the columns that the estimator was fitted with"
+        for column in self.names:
+            if column not in columns and (self.needed is None or column in self.needed):
                 raise InvalidInputError(
-                    f"X must have the columns that the estimator was fitted with, it lacks "
-                    f"{name!r}. It has {listing(columns)}."
+                    f"{name} must have {known}, it lacks {column!r}. It has {listing(columns)}."
                 )
-        if columns != list(self.names):
-            at = next(
-                (i for i, name in enumerate(self.names) if columns[i] != name), len(self.names)
-            )
-            raise InvalidInputError(
-                f"X must have the columns that the estimator was fitted with, in their order, got "
-                f"{columns[at]!r} as column {at}. "
-                "Write X[list(adapted.feature_names)]."
-            )
+        if self.needed is not None:
+            return _select(X, self.names)
+        at = next((i for i, own in enumerate(self.names) if columns[i] != own), len(self.names))
+        frame = name if name.isidentifier() else "X"
+        raise InvalidInputError(
+            f"{name} must have {known}, in their order, got {columns[at]!r} as column {at}. "
+            f"Write {frame}[list(estimator.feature_names_in_)]."
+        )
 
-    def frame(self, X: Any) -> Any:
-        """Return raw rows as a frame with these names."""
+    def frame(self, X: Any, given: Any = None) -> Any:
+        """Return checked raw rows as a frame with these names, and the index of those given."""
         import pandas as pd
 
         if isinstance(X, pd.DataFrame):
             return X
+        index = getattr(given, "index", None) if hasattr(given, "iloc") else None
         if self.text:
-            index = X.index if isinstance(X, pd.Series) else None
             return pd.DataFrame({self.names[0]: list(X)}, index=index)
         rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        return pd.DataFrame(rows, columns=list(self.names)).infer_objects()
+        return pd.DataFrame(rows, index=index, columns=list(self.names)).infer_objects()
 
 
-def _texts(X: Any) -> Any:
+def _select(X: Any, names: Sequence[str]) -> Any:
+    """Return the named columns of a frame; those that it lacks are missing values."""
+    if hasattr(X, "reindex"):
+        return X.reindex(columns=list(names))
+    absent = dict.fromkeys(name for name in names if name not in X.columns)
+    return X.with_columns(**absent).select(list(names))  # polars
+
+
+def _texts(X: Any, name: str) -> Any:
     if isinstance(X, str) or not isinstance(X, Iterable) or np.asarray(X).ndim != 1:
         raise InvalidInputError(
-            f"X must be a sequence of texts, got {_summary(X)}. Write [text] for a single one."
+            f"{name} must be a sequence of texts, got {_summary(X)}. Write [text] for a single one."
         )
     return X
 
@@ -101,7 +120,10 @@ def raw_columns(estimator: Any, names: Sequence[str] | None, X_sample: Any) -> R
     """Return the raw columns of an estimator; the names are for one that has none."""
     if isinstance(estimator, tuple) and len(estimator) == 2:
         n = _width(Linear(*estimator))
-        return RawColumns(check_names(names, n))
+        frame = _names_of(X_sample, n) if names is None else None
+        if frame is None:
+            return RawColumns(check_names(names, n))
+        return RawColumns(frame, named=True, needed=frozenset(frame))
     entry = find(estimator, "classifier")
     check_fitted(estimator, entry.prefit)
     for part in _first_parts(estimator):
@@ -109,10 +131,19 @@ def raw_columns(estimator: Any, names: Sequence[str] | None, X_sample: Any) -> R
             return RawColumns(check_names(names, 1) if names is not None else ("text",), text=True)
         known = getattr(part, "feature_names_in_", None)
         if known is not None:
-            return RawColumns(_agreed(tuple(map(str, known)), names, estimator), named=True)
+            columns = _agreed(tuple(map(str, known)), names, estimator)
+            return RawColumns(columns, named=True, needed=needed_columns(estimator))
         if hasattr(part, "n_features_in_"):
             return RawColumns(check_names(names, int(part.n_features_in_)))
     return RawColumns(check_names(names, _guess(estimator, entry, names, X_sample)))
+
+
+def _names_of(X: Any, n: int) -> tuple[str, ...] | None:
+    """Return the names of a frame's columns, if it has so many and they are texts."""
+    columns = getattr(X, "column_names", getattr(X, "columns", None))  # Arrow's, then all others'
+    if columns is None or len(columns) != n or not all(isinstance(c, str) for c in columns):
+        return None
+    return check_names(columns, n)
 
 
 def _guess(estimator: Any, entry: Entry, names: Sequence[str] | None, X_sample: Any) -> int:

@@ -158,18 +158,29 @@ def _unknown(estimator: Any, role: str) -> str:
             f"estimator must be a fitted {role}, got the class {estimator.__name__}. "
             f"Fit an object of it first: {estimator.__name__}().fit(X, y)."
         )
+    if estimator is None:
+        return f"estimator must be a fitted {role}, got None. Pass what fit returned."
     name = type(estimator).__name__
     reason = _IMPOSSIBLE.get(name)
     if reason:
-        return (
-            f"{name} cannot be part of a linear model over the raw columns: {reason}. "
-            "Leave it out, or explain the part of the pipeline after it."
+        remedy = (
+            "Fit a linear classifier in its place."
+            if role == "classifier"
+            else "Leave it out, or explain the part of the pipeline after it."
         )
+        return f"{name} cannot be part of a linear model over the raw columns: {reason}. {remedy}"
     from sklearn.base import is_regressor
 
     if hasattr(estimator, "fit") and is_regressor(estimator):
         return f"estimator must be a classifier, got the regressor {name}. Fit a classifier."
     names = sorted({n for e in _entries.values() if e.role == role for n in _names(e)})
+    if name in names:  # one of that name is supported, by another library
+        kinds = [e.kind for e in _entries.values() if e.kind.__name__ == name]
+        own = " or ".join(sorted(f"{kind.__module__}.{name}" for kind in kinds))
+        return (
+            f"{type(estimator).__module__}.{name} is not a {role} that can be adapted, only {own} "
+            f"is. To add it: register_adapter({name}, ...)."
+        )
     return (
         f"{name} is not a {role} that can be adapted. Supported: {', '.join(names)}. "
         f"To add one: register_adapter({name}, ...)."

@@ -14,6 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.model._checks import value_kind
+
 __all__ = ["Input", "Output", "Rows", "Taken", "as_floats", "names_may_lack"]
 
 
@@ -82,6 +84,8 @@ def as_floats(rows: Any) -> NDArray[np.float64]:
         rows = rows.toarray()
     found = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
     try:
+        if found.dtype.kind in "cmM":  # NumPy would make numbers of dates
+            raise TypeError
         floats = found.astype(np.float64)
     except (TypeError, ValueError):  # pandas' missing value in a column of objects
         floats = np.array(
@@ -92,6 +96,6 @@ def as_floats(rows: Any) -> NDArray[np.float64]:
 
 def _float(value: Any) -> float:
     try:
-        return float(value)
+        return np.nan if value_kind(value) else float(value)
     except (TypeError, ValueError):
         return np.nan

@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
 from sklearn_probsr.adapters._columns import Base, Domain, Kind
 from sklearn_probsr.adapters._labels import Candidate, candidates, extras, label
 from sklearn_probsr.adapters._running import as_floats, names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._checks import no_number, value_kind
 from sklearn_probsr.model._units import Unit
 
-__all__ = ["gather", "grouped", "make_units"]
+__all__ = ["computed", "count_rows", "gather", "grouped", "make_units"]
 
 
 def gather(bases: Sequence[Base], X: Any) -> NDArray[np.float64]:
@@ -40,6 +42,39 @@ def gather(bases: Sequence[Base], X: Any) -> NDArray[np.float64]:
         parts.append(rows[:, [bases[i].at for i in at]])
     order = np.argsort([i for at in places.values() for i in at])
     return np.ascontiguousarray(np.hstack(parts)[:, order])
+
+
+def count_rows(raw: Any) -> int:
+    """Return how many raw rows there are."""
+    return int(raw.shape[0]) if hasattr(raw, "shape") else len(raw)
+
+
+def computed(
+    bases: Sequence[Base], raw: Any, names: Sequence[str], name: str
+) -> NDArray[np.float64]:
+    """Return the base columns of checked raw rows, or say what a step cannot take in them."""
+    if not count_rows(raw):
+        return np.zeros((0, len(bases)))  # steps refuse to look at no rows
+    try:
+        rows = gather(bases, raw)
+    except InvalidInputError:
+        raise
+    except (TypeError, ValueError) as error:
+        _check_numbers(bases, raw, names, name)
+        raise InvalidInputError(f"The steps of the estimator refuse {name}: {error}") from error
+    if not np.isfinite(rows).all():
+        _check_numbers(bases, raw, names, name)
+    return rows
+
+
+def _check_numbers(bases: Sequence[Base], raw: Any, names: Sequence[str], name: str) -> None:
+    """Refuse texts and dates in the raw columns that are numbers to the model."""
+    for at in sorted({b.raw for b in bases if b.own is None and not b.domain.values}):
+        column = _safe_indexing(raw, at, axis=1)
+        values = column.toarray().ravel() if hasattr(column, "toarray") else np.asarray(column)
+        for row, value in enumerate(values if values.dtype.kind not in "biuf" else ()):
+            if value_kind(value):
+                raise no_number(value, f"row {row}, column {names[at]!r}", name)
 
 
 def grouped(bases: Sequence[Base]) -> dict[tuple[int, str], list[int]]:
@@ -154,7 +189,12 @@ class _Trials:
         if self.named:
             import pandas as pd
 
-            return pd.DataFrame(dict(zip(self.raw_names, columns, strict=True)))
+            # Among texts, pandas would make NaN of None, which encoders tell apart.
+            series = [
+                pd.Series(c, dtype=object if any(isinstance(v, str) for v in c) else None)
+                for c in columns
+            ]
+            return pd.DataFrame(dict(zip(self.raw_names, series, strict=True)))
         array = np.empty((len(columns[0]), len(columns)), dtype=object)
         for i, column in enumerate(columns):
             array[:, i] = column

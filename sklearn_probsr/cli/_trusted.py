@@ -33,12 +33,30 @@ _ALLOWED = {
     "sklearn.feature_selection._mutual_info": ("mutual_info_classif",),
     "sklearn.feature_selection._univariate_selection": ("chi2", "f_classif"),
     "sklearn.metrics._classification": (
-        "accuracy_score", "balanced_accuracy_score", "brier_score_loss", "f1_score",
-        "jaccard_score", "log_loss", "matthews_corrcoef", "precision_score", "recall_score",
+        "accuracy_score", "balanced_accuracy_score", "brier_score_loss", "cohen_kappa_score",
+        "d2_brier_score", "d2_log_loss_score", "f1_score", "fbeta_score", "hamming_loss",
+        "hinge_loss", "jaccard_score", "log_loss", "matthews_corrcoef", "precision_score",
+        "recall_score", "zero_one_loss",
     ),
-    "sklearn.metrics._ranking": ("average_precision_score", "roc_auc_score"),
+    "sklearn.metrics._ranking": (
+        "average_precision_score", "dcg_score", "label_ranking_average_precision_score",
+        "ndcg_score", "roc_auc_score", "top_k_accuracy_score",
+    ),
+    "sklearn.metrics._regression": (
+        "d2_absolute_error_score", "explained_variance_score", "max_error",
+        "mean_absolute_error", "mean_absolute_percentage_error", "mean_gamma_deviance",
+        "mean_poisson_deviance", "mean_squared_error", "mean_squared_log_error",
+        "median_absolute_error", "r2_score", "root_mean_squared_error",
+        "root_mean_squared_log_error",
+    ),
     "sklearn.metrics._scorer": (
         "_CurveScorer", "_MultimetricScorer", "_PassthroughScorer", "_Scorer",
+        "negative_likelihood_ratio", "positive_likelihood_ratio",
+    ),
+    "sklearn.metrics.cluster._supervised": (
+        "adjusted_mutual_info_score", "adjusted_rand_score", "completeness_score",
+        "fowlkes_mallows_score", "homogeneity_score", "mutual_info_score",
+        "normalized_mutual_info_score", "rand_score", "v_measure_score",
     ),
     "sklearn.model_selection._search_successive_halving": (
         "HalvingGridSearchCV", "HalvingRandomSearchCV",

@@ -132,12 +132,13 @@ class Product:
     p: tuple[Fraction, ...]
 
     def __init__(self, p: ArrayLike | tuple[Fraction, ...]) -> None:
-        values = np.asarray(p, dtype=object)
-        if np.ndim(values) != 1 or len(values) == 0:
+        shape = np.shape(np.asarray(p, dtype=object))
+        if len(shape) != 1 or shape[0] == 0:
             raise InvalidInputError(
-                "p must be a vector with one probability per feature, got shape "
-                f"{np.shape(values)}."
+                f"p must be a vector with one probability per feature, got shape {shape}."
             )
+        # Each keeps its type: the float32 that prints as 0.9 is nine tenths.
+        values = p if isinstance(p, list | tuple) else np.asarray(p)
         object.__setattr__(self, "p", tuple(_probability(v, i) for i, v in enumerate(values)))
 
     @classmethod

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import as_array, finite_floats, zeros_and_ones
+from sklearn_probsr.model._checks import as_array, finite_floats, in_memory, zeros_and_ones
 from sklearn_probsr.model._exact import decimal_fraction
 
 __all__ = ["Data", "binary_rows", "check_shape", "rows_of"]
@@ -31,7 +32,11 @@ class Data:
     columns: tuple[Any, ...] | None
     shape: tuple[int, int]
 
+    # Whether units must have states: one of equal chances, or one that can be matched.
+    needs_states: ClassVar[bool] = False
+
     def __init__(self, X: ArrayLike, weights: ArrayLike | None = None) -> None:
+        X = in_memory(X, "A background")
         names = getattr(X, "columns", None)
         shape = check_shape(X if hasattr(X, "toarray") else as_array(X, "A background"))
         put = object.__setattr__
@@ -41,6 +46,11 @@ class Data:
         put(self, "shape", shape)
         if names is None:
             put(self, "source", self.rows)
+
+    def taken(self, places: Sequence[int]) -> Data:
+        """Return the same for some columns of a frame, which need not have others to be read."""
+        array = as_array(self.source, "A background")[:, list(places)]
+        return self.with_rows(rows_of(array, [(self.columns or ())[i] for i in places]))
 
     def with_rows(self, rows: ArrayLike) -> Data:
         """Return the same for other columns of the same rows."""

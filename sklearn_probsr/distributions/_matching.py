@@ -57,6 +57,8 @@ class Matching(Data):
 88; 1 of 2 features; no smaller set reaches 0.95 in the 79 rows searched).
     """
 
+    needs_states = True
+
     min_rows: int
     confidence: Fraction
     confirming: NDArray[np.bool_]

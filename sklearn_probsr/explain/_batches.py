@@ -45,6 +45,19 @@ def check_seed(seed: Any) -> int | None:
     return value
 
 
+def check_jobs(n_jobs: Any) -> int | None:
+    """Return a number of jobs, or say that it is none."""
+    try:
+        value = None if n_jobs is None else operator.index(n_jobs)
+    except TypeError:
+        value = 0
+    if value == 0 or isinstance(n_jobs, bool):
+        raise InvalidInputError(
+            f"n_jobs must be None, a whole number >= 1, or -1 for all cores, got {n_jobs!r}."
+        )
+    return value
+
+
 @dataclass(frozen=True)
 class Question:
     """What is asked of every row; ``options`` are those of `sufficient_reasons`.

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from shap._serializable import Deserializer, Serializable, Serializer
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain._batches import Question, check_seed
+from sklearn_probsr.explain._batches import Question, check_jobs, check_seed
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.explain._guarantees import GuaranteeCurves, curves, guarantees
-from sklearn_probsr.explain._masker import background_data, distribution_of
+from sklearn_probsr.explain._masker import distribution_of
 from sklearn_probsr.explain._sifted import check_on_error, sift, warn_of
 from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
 from sklearn_probsr.laws._dispatch import law_of
@@ -159,7 +159,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.prove = prove
         self.max_evals = max_evals
         self.time_limit = time_limit
-        self.n_jobs = n_jobs
+        self.n_jobs = check_jobs(n_jobs)
         self.seed = check_seed(seed)
         self.feature_names = None if feature_names is None else list(feature_names)
         self.output_names = output_names
@@ -168,8 +168,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             subject = subject_again(model, masker, target, versus)
             law = masker.distribution
         else:
-            subject = subject_of(model, background_data(masker), target, versus, feature_names)
-            law = distribution_of(masker, lambda X: subject.transform(subject.frame(X)))
+            subject = subject_of(model, masker, target, versus, feature_names)
+            law = distribution_of(masker, subject.background)
         self._subject, self.linear_model = subject, subject.model
         self.law = law_of(self.linear_model, law)
         self.distribution = self.law.distribution
@@ -186,7 +186,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 SufficientReasonExplainer(model, masker)
-        except InvalidInputError:
+        except Exception:  # a model or masker of any kind may break in any way
             return False
         return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,12 @@ from sklearn_probsr.distributions._completions import Background, Uniform
 from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._dispatch import is_registered
+from sklearn_probsr.model._checks import in_memory
 
 __all__ = ["background_data", "distribution_of"]
+
+# The most rows that weights may have been counted in.
+_MOST_COUNTED = 10**6
 
 
 def background_data(masker: Any) -> Any:
@@ -29,6 +34,9 @@ def background_data(masker: Any) -> Any:
         return masker.source
     if masker is None or is_registered(masker):
         return None
+    masker = in_memory(masker, "masker")
+    if _is_summary(masker):
+        return masker.data
     if isinstance(masker, str):
         if masker == "uniform":
             return None
@@ -44,6 +52,19 @@ def background_data(masker: Any) -> Any:
         "masker must be None, 'uniform', data with two dimensions, a shap masker or a "
         f"distribution, got {_summary(masker)}."
     )
+
+
+def _is_summary(masker: Any) -> bool:
+    """Whether something is weighted rows, as `shap.kmeans` and `shap.sample` make them."""
+    return (
+        type(masker).__module__.startswith("shap.") and {"data", "weights"} <= vars(masker).keys()
+    )
+
+
+def _shares(weights: Any) -> Any:
+    """Return the counts that shap divided by their sum, as far as floats tell."""
+    found = [Fraction(float(weight)).limit_denominator(_MOST_COUNTED) for weight in weights]
+    return found if sum(found) == 1 else weights
 
 
 def _summary(masker: Any) -> str:
@@ -95,4 +116,6 @@ def distribution_of(masker: Any, transform: Callable[[Any], NDArray[Any]]) -> An
     if data is None:
         return masker if is_registered(masker) else Uniform()
     rows = transform(data)
-    return masker.with_rows(rows) if isinstance(masker, Data) else Background(rows)
+    if isinstance(masker, Data):
+        return masker.with_rows(rows)
+    return Background(rows, _shares(masker.weights) if _is_summary(masker) else None)

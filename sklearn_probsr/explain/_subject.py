@@ -12,12 +12,19 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain._masker import background_data
 from sklearn_probsr.laws._spectra import row_sums
 from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model._checks import in_memory, listing
 from sklearn_probsr.model._units import Unit
 
 __all__ = ["Prepared", "Subject", "subject_of", "subject_again"]
+
+# What to do about a row that has no state, where a law needs one.
+STATES = (
+    "This distribution needs features with states, and knows no other there. Pass data as masker, "
+    "where numbers may be any, or bin the column in the Pipeline."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +60,19 @@ class Subject(ABC):
         return np.zeros((0, self.model.n_features))
 
     @abstractmethod
-    def frame(self, X: Any) -> Any:
+    def frame(self, X: Any, name: str = "X") -> Any:
         """Return rows as the other methods take them, or say what is wrong with them.
 
         A single one becomes a batch of one.
         """
 
     @abstractmethod
-    def transform(self, raw: Any) -> NDArray[Any]:
+    def transform(self, raw: Any, name: str = "X") -> NDArray[Any]:
         """Return rows in the columns of the model."""
+
+    def background(self, data: Any) -> NDArray[Any]:
+        """Return the rows of a masker in the columns of the model."""
+        return self.transform(self.frame(data, "masker"), "masker")
 
     @abstractmethod
     def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
@@ -100,11 +111,11 @@ class _Direct(Subject):
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def frame(self, X: Any) -> Any:
-        return one_row(X, self.model.n_features)
+    def frame(self, X: Any, name: str = "X") -> Any:
+        return one_row(in_memory(X, name), self.model.n_features)
 
-    def transform(self, raw: Any) -> NDArray[Any]:
-        return self.model.check_rows(raw)
+    def transform(self, raw: Any, name: str = "X") -> NDArray[Any]:
+        return self.model.check_rows(raw, name)
 
     def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
         numbers, units = self.codes(rows), self.model.units
@@ -138,26 +149,24 @@ def _alone(unit: Unit, values: Sequence[float]) -> str:
 class _Estimator(Subject):
     """An adapted estimator: rows are what it takes."""
 
-    def __init__(self, adapted: Any) -> None:
-        self.adapted = adapted
+    def __init__(self, adapted: Any, remedy: str | None) -> None:
+        self.adapted, self._remedy = adapted, remedy
         self.model = adapted.model
         self.columns = adapted.feature_names
         self.cut = adapted.cut
 
-    def frame(self, X: Any) -> Any:
+    def frame(self, X: Any, name: str = "X") -> Any:
         if not self.adapted.takes_text:
-            X = one_row(X, len(self.adapted.feature_names))
-        return self.adapted.check(X)
+            X = one_row(in_memory(X, name), len(self.adapted.feature_names))
+        return self.adapted.check(X, name)
 
-    def transform(self, raw: Any) -> NDArray[Any]:
-        return self.model.check_rows(self.adapted.computed(raw))
+    def transform(self, raw: Any, name: str = "X") -> NDArray[Any]:
+        return self.model.check_rows(self.adapted.computed(raw, name), name, self._remedy)
 
     def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
-        if self.adapted.is_plain:
+        if self.adapted.is_plain and ((rows == 0) | (rows == 1)).all():
             return self.codes(rows), None
         numbers, shown = self.adapted.read(raw, self.codes(rows))
-        if self.model.units is None and np.array_equal(numbers, rows):
-            return numbers, None
         return numbers, shown
 
     def given(self, display: NDArray[Any] | None) -> NDArray[Any] | None:
@@ -180,26 +189,27 @@ def one_row(X: Any, width: int) -> Any:
 
 def subject_of(
     model: Any,
-    data: Any,
+    masker: Any,
     target: Any,
     versus: Any,
     feature_names: Sequence[str] | None,
 ) -> Subject:
-    """Return what is to be explained; ``data`` are raw rows to compare an estimator on."""
+    """Return what is to be explained; an estimator is compared with itself on a masker's rows.
+
+    Numbers are real-valued where rows replace them; coins, fair or not, are for 0/1 columns, and
+    what is to be matched must have states.
+    """
     if isinstance(model, Model):
         return _Direct(_asked(model, target, versus, feature_names))
-    from sklearn_probsr.adapters import adapt
+    from sklearn_probsr.adapters._adapt import Classes, adapt_on
 
-    adapted = adapt(
-        model,
-        data,
-        target=target,
-        versus=versus,
-        binary=data is None,  # coins, fair or not, are for 0/1 columns
-        feature_names=feature_names,
-        all_classes=True,
+    data = background_data(masker)
+    binary: bool | str = "seen" if getattr(masker, "needs_states", False) else False
+    classes = Classes(target, versus, together=True)
+    adapted = adapt_on(
+        model, data, "masker", classes, True if data is None else binary, feature_names
     )
-    return _Estimator(adapted)
+    return _Estimator(adapted, STATES if data is None or binary else None)
 
 
 def subject_again(model: Any, prepared: Prepared, target: Any, versus: Any) -> Subject:
@@ -216,7 +226,9 @@ def subject_again(model: Any, prepared: Prepared, target: Any, versus: Any) -> S
         versus=versus,
         binary=not isinstance(prepared.distribution, Data),
     )
-    return _Estimator(adapted)
+    # What can be 0 or 1 only was so before a law that needs states.
+    needs = getattr(prepared.distribution, "needs_states", True)
+    return _Estimator(adapted, STATES if needs else None)
 
 
 def _asked(model: Model, target: Any, versus: Any, feature_names: Sequence[str] | None) -> Model:

@@ -160,10 +160,7 @@ class Ledger:
     def faces(self, row: Row) -> NDArray[Any]:
         """Return each unit's contribution in a row: whole, and if it costs, gains, is exact."""
         if self.table.binary:
-            ones = self.table.ones_of(row[None, :])[:, 0]
-            zeros_faces, ones_faces = self._binary_faces
-            chosen: NDArray[Any] = np.where(ones[:, None], ones_faces, zeros_faces)
-            return chosen
+            return self._faces_of_ones(row)
         costs, gains = self.table.sides(self._weights, self.exponent, row)
         whole, exact = self._whole(row)
         return np.stack([whole, costs, gains, np.full(len(whole), exact)], axis=1)
@@ -181,25 +178,34 @@ class Ledger:
         whole = [sum(math.floor(each[j]) for j in at) for at in self.table.columns]
         return np.array(whole, dtype=object), all(c.denominator == 1 for c in each)
 
+    def _faces_of_ones(self, row: Row) -> NDArray[Any]:
+        """Return the faces of a row before rows of zeros and ones, which it need not be itself."""
+        ones = self.model.ones(row[None, :])
+        if ones is None:
+            faces: NDArray[Any] = self._each([row[self.table.first]])[0]
+            return faces
+        zeros_faces, ones_faces = self._binary_faces
+        chosen: NDArray[Any] = np.where(ones[0][:, None], ones_faces, zeros_faces)
+        return chosen
+
+    def _each(self, values: list[NDArray[Any]]) -> NDArray[np.object_]:
+        """Return the faces of some values of all units, by all their digits."""
+        weights = [Fraction(w) for w in self._weights[self.table.first].tolist()]
+        ends = list(zip(*self.table.ranges_of_ones, strict=True))
+
+        def face(w: Fraction, x: float, seen: tuple[Any, ...]) -> tuple[int, bool, bool, bool]:
+            known, others = w * Fraction(x), [w * int(end) for end in seen]
+            times = known / self.scale
+            exact = times.denominator == 1
+            return math.floor(times), known > min(others), known < max(others), exact
+
+        return np.array(
+            [list(map(face, weights, each.tolist(), ends)) for each in values], dtype=object
+        )
+
     @cached_property
     def _binary_faces(self) -> NDArray[np.object_]:
-        least, most = self.table.ranges_of_ones
-        zeros, ones = [], []
-        for w, low, high in zip(self._weights[self.table.first].tolist(), least, most, strict=True):
-            worth = [Fraction(0), Fraction(w)]
-            seen = [worth[k] for k in {int(low), int(high)}]
-            faces = [
-                (
-                    math.floor(c / self.scale),
-                    c > min(seen),
-                    c < max(seen),
-                    (c / self.scale).denominator == 1,
-                )
-                for c in worth
-            ]
-            zeros.append(faces[0])
-            ones.append(faces[1])
-        return np.array([zeros, ones], dtype=object)
+        return self._each([np.zeros(self.table.n_units), np.ones(self.table.n_units)])
 
 
 def _bit_length(number: Fraction) -> int:

@@ -197,10 +197,11 @@ class Refuter:
     def _laws(self, r: int) -> tuple[Laws, NDArray[np.int64]]:
         """Return what units may cost, and the law of each unit of a row."""
         n = len(self.contributions.values)
-        if self.rows.dtype == np.bool_:
+        ones = self.contributions.model.ones(self.rows[r : r + 1])
+        if ones is not None:
             if self.positive not in self.shared.laws:
                 self.shared.laws[self.positive] = self._binary_laws()
-            return self.shared.laws[self.positive], 2 * np.arange(n) + self.rows[r]
+            return self.shared.laws[self.positive], 2 * np.arange(n) + ones[0]
         if sum(map(len, self.contributions.values)) <= self.task.effort.limits.most_ranked:
             known = self.contributions.known(self.rows[r])
             each = [self.contributions.costs(u, known[u], self.positive) for u in range(n)]
@@ -208,12 +209,11 @@ class Refuter:
         return self._rough_laws(r), np.arange(n)
 
     def _binary_laws(self) -> Laws:
-        weights = self.contributions.model.weights.tolist()
-        scale = self.contributions.scale
+        contributions = self.contributions
         return ranked(
-            self.contributions.costs(u, known, self.positive)
-            for u, w in enumerate(weights)
-            for known in (Fraction(0), Fraction(w) / scale)
+            contributions.costs(u, known / contributions.scale, self.positive)
+            for u, pair in enumerate(contributions.model.pairs)
+            for known in pair
         )
 
     def _rough_laws(self, r: int) -> Laws:

@@ -225,9 +225,10 @@ class Shared:
     def views(self, rows: NDArray[np.float64] | NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the view of every unit of every row, as numbers: (rows, units, 4)."""
         model = self.contributions.model
-        if rows.dtype == np.bool_:
+        known = model.ones(rows)
+        if known is not None:
             zeros, ones = self._binary_views
-            found: NDArray[np.float64] = np.where(rows[:, :, None], ones, zeros)
+            found: NDArray[np.float64] = np.where(known[:, :, None], ones, zeros)
             return found
         found = np.empty((len(rows), model.n_units, 4))
         for u, (values, which) in enumerate(distinct(model, rows)):
@@ -247,10 +248,8 @@ class Shared:
 
     @cached_property
     def _binary_views(self) -> NDArray[np.float64]:
-        weights = self.contributions.model.weights.tolist()
-        zero = [self.view(u, Fraction(0)) for u in range(len(weights))]
-        one = [self.view(u, Fraction(w)) for u, w in enumerate(weights)]
-        return np.array([zero, one], dtype=np.float64)
+        both = zip(*self.contributions.model.pairs, strict=True)
+        return np.array([[self.view(u, c) for u, c in enumerate(each)] for each in both])
 
     @cached_property
     def _views(self) -> dict[tuple[int, Fraction], Worth]:

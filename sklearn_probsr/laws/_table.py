@@ -53,17 +53,19 @@ class Table:
     columns : list of list of int
         The columns of every unit.
     binary : bool
-        Whether every unit is one column of zeros and ones.
+        Whether every unit is one column, of zeros and ones in all rows.
     """
 
     def __init__(self, model: Model, rows: NDArray[Any], counts: NDArray[np.int64]) -> None:
         # Kernels see one kind of counts, those that may be written to, and are compiled once.
-        self.rows, self.counts = _frozen(rows), counts.copy()
+        self.counts = counts.copy()
         units = model.units
         self.n_units, self.n_columns = model.n_units, model.n_features
         self.columns = [[u] if units is None else [*units[u].columns] for u in range(self.n_units)]
         self.first = [at[0] for at in self.columns]
-        self.binary = units is None or all(unit.is_binary for unit in units)
+        one_each = self.n_units == self.n_columns
+        self.binary = units is None or (one_each and bool(((rows == 0) | (rows == 1)).all()))
+        self.rows = _frozen(rows if self.binary else rows.astype(np.float64, copy=False))
         self.single = np.array([len(at) == 1 for at in self.columns], dtype=np.bool_)
         self._extremes: dict[tuple[bytes, int], tuple[Fraction, Fraction]] = {}
 
@@ -74,8 +76,7 @@ class Table:
 
     def ones_of(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Return where the units of rows are 1, one line a unit, if all are binary."""
-        ones = rows if rows.dtype == np.bool_ else rows[:, self.first] == 1
-        return np.ascontiguousarray(ones.T, dtype=np.bool_)
+        return np.ascontiguousarray((rows[:, self.first] == 1).T)
 
     @cached_property
     def _ones(self) -> NDArray[np.bool_]:

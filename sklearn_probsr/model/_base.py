@@ -16,6 +16,7 @@ from sklearn_probsr.model._checks import (
     as_array,
     check_names,
     first_wrong,
+    in_memory,
     labels_of,
     listing,
     zeros_and_ones,
@@ -169,10 +170,13 @@ class Model(ABC):
 
     def check_row(self, x: ArrayLike) -> NDArray[Any]:
         """Return one instance, or say which value it cannot have."""
+        x = in_memory(x, "x")
         array = as_array(x, "x")
-        self.check_columns(labels_of(x), "x")
         if array.ndim == 2 and array.shape[0] == 1:
             array = array[0]
+        places = self.places(labels_of(x), "x")
+        if places is not None and array.ndim == 1:
+            array = array[places]
         if array.ndim != 1:
             raise InvalidInputError(
                 f"x must be one instance, a vector of {self.n_features} numbers, got an "
@@ -185,48 +189,57 @@ class Model(ABC):
         row: NDArray[Any] = self.check_values(array[None, :], "x")[0]
         return row
 
-    def check_rows(self, X: ArrayLike) -> NDArray[Any]:
-        """Return instances, or say which value they cannot have.
+    def check_rows(self, X: ArrayLike, name: str = "X", remedy: str | None = None) -> NDArray[Any]:
+        """Return instances, or say which value they cannot have, and what to do about it.
 
-        They are booleans where every column is a feature of its own, else floats.
+        They are booleans where every column is a feature of its own, else floats. The columns of a
+        frame are taken by name; others that it has are left out.
         """
-        array = as_array(X, "X")
-        self.check_columns(getattr(X, "columns", None), "X")
+        X = in_memory(X, name)
+        array = as_array(X, name)
+        places = self.places(getattr(X, "columns", None), name)
+        if places is not None and array.ndim == 2:
+            array = array[:, places]
         if array.ndim != 2:
             raise InvalidInputError(
-                f"X must have two dimensions, (rows, {self.n_features} features), got an array "
-                f"of shape {array.shape}. Write [x] for a single instance."
+                f"{name} must have two dimensions, (rows, {self.n_features} features), got an "
+                f"array of shape {array.shape}. Write [x] for a single instance."
             )
         if array.shape[1] != self.n_features:
             raise InvalidInputError(
-                f"X must have one column per feature, {self.n_features}, got {array.shape[1]}."
+                f"{name} must have one column per feature, {self.n_features}, got {array.shape[1]}."
             )
-        return self.check_values(array, "X")
+        return self.check_values(array, name, remedy)
 
-    def check_columns(self, columns: Any, name: str) -> None:
-        """Refuse a frame whose columns are this model's features in another order."""
+    def places(self, columns: Any, name: str) -> list[int] | None:
+        """Return where a frame's columns are that this model knows by name; None if it is as it is.
+
+        Names that nobody gave say nothing about a frame that has others.
+        """
         if columns is None or tuple(columns) == self.feature_names:
-            return
-        named = all(isinstance(column, str) for column in columns)
-        missing = set(self.feature_names) - set(columns)
-        if named and missing and not self._names_made_up:
-            first = next(known for known in self.feature_names if known in missing)
+            return None
+        given = list(columns)
+        missing = [known for known in self.feature_names if known not in set(given)]
+        if not missing:
+            twice = [known for known in self.feature_names if given.count(known) > 1]
+            if twice:
+                raise InvalidInputError(
+                    f"{name} must have each of the model's columns once, got {twice[0]!r} twice."
+                )
+            return [given.index(known) for known in self.feature_names]
+        if all(isinstance(column, str) for column in given) and not self._names_made_up:
             raise InvalidInputError(
-                f"{name} must have the model's columns, it lacks {first!r}. "
-                f"It has {listing(list(columns))}."
+                f"{name} must have the model's columns, it lacks {missing[0]!r}. "
+                f"It has {listing(given)}."
             )
-        if set(columns) == set(self.feature_names):
-            at = next(i for i, column in enumerate(columns) if column != self.feature_names[i])
-            raise InvalidInputError(
-                f"{name} has the model's features in another order: column {at} is "
-                f"{columns[at]!r}, the model has {self.feature_names[at]!r} there. "
-                "Reorder it with X[list(model.feature_names)]."
-            )
+        return None
 
-    def check_values(self, array: NDArray[Any], name: str) -> NDArray[Any]:
+    def check_values(
+        self, array: NDArray[Any], name: str, remedy: str | None = None
+    ) -> NDArray[Any]:
         """Return rows of the right shape as booleans or floats, or say what is wrong in them."""
         if self.units is not None:
-            return check_states(array, self.units, self.feature_names, name)
+            return check_states(array, self.units, self.feature_names, name, remedy)
         if array.dtype == np.bool_:
             return array.copy()  # the caller's own may be changed later
         ones, valid = zeros_and_ones(array)
@@ -234,7 +247,7 @@ class Model(ABC):
             row, column, where = first_wrong(valid, name)
             raise InvalidInputError(
                 f"{name} must be 0 or 1 in every column, got {array[row, column]} in {where}"
-                f"column {self.feature_names[column]!r}. Binarize it first."
+                f"column {self.feature_names[column]!r}. {remedy or 'Binarize it first.'}"
             )
         return ones
 

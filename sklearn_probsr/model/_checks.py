@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -21,8 +22,11 @@ __all__ = [
     "finite_floats",
     "finite_matrix",
     "first_wrong",
+    "in_memory",
     "labels_of",
     "listing",
+    "no_number",
+    "value_kind",
     "zeros_and_ones",
 ]
 
@@ -116,6 +120,28 @@ def labels_of(x: Any) -> Any:
     return getattr(x, "columns", x.index if hasattr(x, "iloc") else None)
 
 
+def in_memory(X: Any, name: str) -> Any:
+    """Return rows as they are, Arrow's tables as frames; refuse those that are not read yet."""
+    library, kind = type(X).__module__.partition(".")[0], type(X).__name__
+    for other, method in (("dask", "compute"), ("polars", "collect")):
+        if library == other and hasattr(X, method):
+            raise InvalidInputError(
+                f"{name} must be in memory, got a {library} {kind}. Read it first: "
+                f"{name if name.isidentifier() else 'X'}.{method}()."
+            )
+    if library == "pyarrow" and hasattr(X, "to_pandas"):
+        frame = X.to_pandas()
+        # A null among texts is None to scikit-learn, and NaN to pandas.
+        texts = [name for name in frame.columns if frame[name].dtype.kind == "O"]
+        return frame.assign(**{name: _with_none(frame[name]) for name in texts})
+    return X
+
+
+def _with_none(texts: Any) -> Any:
+    values = texts.astype(object)
+    return values.where(texts.notna(), None)
+
+
 def as_array(X: Any, name: str) -> NDArray[Any]:
     """Return data as an array; sparse matrices are filled in."""
     if np.ma.is_masked(X):
@@ -155,7 +181,7 @@ def first_wrong(valid: NDArray[np.bool_], name: str) -> tuple[int, int, str]:
 def finite_floats(array: NDArray[Any], names: Sequence[str], name: str) -> NDArray[np.float64]:
     """Return rows of finite numbers, or say where there is something else."""
     try:
-        if np.iscomplexobj(array):
+        if array.dtype.kind in "cmM":  # NumPy would make numbers of dates
             raise TypeError
         rows = np.array(array, dtype=np.float64, order="C")
         finite = np.isfinite(rows)
@@ -163,15 +189,46 @@ def finite_floats(array: NDArray[Any], names: Sequence[str], name: str) -> NDArr
         rows = np.full(array.shape, np.nan)
         for index, value in np.ndenumerate(array):
             with contextlib.suppress(TypeError, ValueError, OverflowError):
-                rows[index] = float(value)
+                rows[index] = np.nan if value_kind(value) else float(value)
         finite = np.isfinite(rows)
     if not finite.all():
         row, column, where = first_wrong(finite, name)
-        raise InvalidInputError(
-            f"{name} must hold finite numbers, got {array[row, column]} in {where}column "
-            f"{names[column]!r}. Fill in or drop what is missing."
-        )
+        raise no_number(array[row, column], f"{where}column {names[column]!r}", name)
     return rows
+
+
+def value_kind(value: Any) -> str:
+    """Say what a value is that is no number, though Python may make one of it; else nothing."""
+    if isinstance(value, str | bytes):
+        try:
+            float(value)
+        except ValueError:
+            return "text"
+        return ""
+    if isinstance(value, complex | np.complexfloating):
+        return "complex number"
+    if isinstance(value, np.datetime64 | datetime.date):
+        return "date"
+    return "duration" if isinstance(value, np.timedelta64 | datetime.timedelta) else ""
+
+
+_REMEDIES = {
+    "": "Fill in or drop what is missing.",
+    "text": "Write it as a number, or let a step of the Pipeline encode it.",
+    "complex number": "Pass its real and imaginary part as two columns.",
+    "date": "Make it a number first, for instance the days since a date.",
+    "duration": "Make it a number first, for instance of days.",
+}
+
+
+def no_number(value: Any, where: str, name: str) -> InvalidInputError:
+    """Return the error about a value that is no finite number."""
+    kind = value_kind(value)
+    shown = repr(value) if kind == "text" else str(value)
+    got = f"the {kind} {shown}" if kind else shown
+    return InvalidInputError(
+        f"{name} must hold finite numbers, got {got} in {where}. {_REMEDIES[kind]}"
+    )
 
 
 def listing(names: Sequence[str], most: int = 8) -> str:

@@ -46,6 +46,13 @@ class IntegerForm:
         return positive, (total - self.threshold if positive else self.threshold - 1 - total)
 
 
+def _times(pair: list[Fraction], x: float) -> Fraction:
+    """Return what a column contributes, given what it does when it is 0 and when it is 1."""
+    if not x:
+        return pair[0]
+    return pair[1] if x == 1 else pair[1] * Fraction(x)
+
+
 @dataclass(frozen=True, eq=False)
 class LinearModel(Model):
     """A linear classifier, as the exact real function of its float weights.
@@ -142,8 +149,26 @@ class LinearModel(Model):
 
     @cached_property
     def pairs(self) -> list[list[Fraction]]:
-        """What each column contributes, exactly, when it is 0 and when it is 1."""
-        return [[Fraction(0), Fraction(w)] for w in self.weights.tolist()]
+        """What the first column of each unit contributes, exactly, when it is 0 and when 1."""
+        return [[Fraction(0), Fraction(w)] for w in self.weights[self.first_columns].tolist()]
+
+    def ones(self, rows: NDArray[Any]) -> NDArray[np.bool_] | None:
+        """Return checked rows as booleans, one for each unit; None unless they are all 0/1.
+
+        Real-valued columns may happen to be, and are then as quick as binary ones.
+        """
+        if self.units is None:
+            known: NDArray[np.bool_] = rows
+            return known
+        if not self._one_column_each:
+            return None
+        values = rows[:, self.first_columns]
+        ones: NDArray[np.bool_] = values == 1
+        return ones if (ones | (values == 0)).all() else None
+
+    @cached_property
+    def _one_column_each(self) -> bool:
+        return self.n_units == self.n_features
 
     def core_rows(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Return checked rows in the columns of the binary core."""
@@ -214,9 +239,13 @@ class LinearModel(Model):
         if self.units is None:
             terms = zip(self.weights.tolist(), row.tolist(), strict=True)
             return [Fraction(w) if x else Fraction(0) for w, x in terms]
+        values = row.tolist()
+        if self._one_column_each:
+            each = zip(self.pairs, (values[j] for j in self.first_columns), strict=True)
+            return [_times(pair, x) for pair, x in each]
         return [
             sum(
-                (Fraction(self.weights[j]) * Fraction(row[j]) for j in unit.columns if row[j]),
+                (Fraction(self.weights[j]) * Fraction(values[j]) for j in unit.columns),
                 start=Fraction(0),
             )
             for unit in self.units

@@ -13,11 +13,21 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import finite_floats, listing
 
-__all__ = ["MISSING", "Unit", "check_states", "check_units", "fact", "value_text"]
+__all__ = [
+    "MISSING",
+    "Unit",
+    "check_states",
+    "check_units",
+    "exact_text",
+    "fact",
+    "value_text",
+]
 
 # What a person reads where a raw value is missing.
 MISSING = "missing"
 _BINARY = ((0.0,), (1.0,))
+# Numbers with so many digits may have been typed.
+_WRITTEN = 10
 # Rows are compared with so many states one by one.
 _FEW = 16
 
@@ -165,11 +175,25 @@ def fact(name: str, value: float, raw: Any = None, word: str = "=") -> str:
     return f"{name} {word} {value_text(value)}" if raw is None else f"{name} = {value_text(raw)}"
 
 
-def value_text(value: Any) -> str:
-    """Return a value as a person reads it: whole numbers in full, others to six digits."""
+def exact_text(value: Any) -> str:
+    """Return a value with all of its digits, as few as mean the same number."""
     if not isinstance(value, float | np.floating):
         return str(value)
-    return f"{value + 0.0:.0f}" if value.is_integer() and abs(float(value)) < 1e15 else f"{value:g}"
+    whole = value.is_integer() and abs(float(value)) < 1e15
+    return f"{value + 0.0:.0f}" if whole else str(value)
+
+
+def value_text(value: Any) -> str:
+    """Return a value as a person reads it: as it was written, if that took ten digits at most.
+
+    One with more was computed, and is told to six digits, or two behind the point if it is large.
+    """
+    text = exact_text(value)
+    digits = text.partition("e")[0].replace(".", "").lstrip("-0")
+    if len(digits) <= _WRITTEN or not isinstance(value, float | np.floating):
+        return text
+    size = abs(float(value))
+    return f"{value:.2f}" if 1e4 <= size < 1e15 else f"{value:g}"
 
 
 def _columns(columns: Any, name: str) -> tuple[int, ...]:
@@ -255,9 +279,16 @@ def _unit(item: Any, i: int) -> Unit:
 
 
 def check_states(
-    array: NDArray[Any], units: Sequence[Unit], feature_names: Sequence[str], name: str
+    array: NDArray[Any],
+    units: Sequence[Unit],
+    feature_names: Sequence[str],
+    name: str,
+    remedy: str | None = None,
 ) -> NDArray[np.float64]:
-    """Return rows as floats in which every unit is in a state that it can have."""
+    """Return rows as floats in which every unit is in a state that it can have.
+
+    ``remedy`` is what to say to those who cannot declare units.
+    """
     rows = finite_floats(array, feature_names, name)
     for unit in units:
         if unit.states is None:
@@ -266,7 +297,7 @@ def check_states(
         bad = ~_are_states(part, np.array(unit.states))
         if bad.any():
             i = int(np.flatnonzero(bad)[0])
-            _refuse(unit, part[i], f" in row {i}" if name != "x" else "", name)
+            _refuse(unit, part[i], f" in row {i}" if name != "x" else "", name, remedy)
     return rows
 
 
@@ -285,19 +316,22 @@ def _are_states(part: NDArray[np.float64], states: NDArray[np.float64]) -> NDArr
     return np.isin(rows, known)
 
 
-def _refuse(unit: Unit, values: NDArray[np.float64], where: str, name: str) -> None:
+def _refuse(
+    unit: Unit, values: NDArray[np.float64], where: str, name: str, remedy: str | None
+) -> None:
     shown = ", ".join(f"{v:g}" for v in values)
     if unit.is_binary:
+        kind = "unit" if remedy is None else "column"
+        remedy = remedy or "Binarize it first, or declare it as Unit.real."
         raise InvalidInputError(
-            f"{name} must be 0 or 1 in unit {unit.name!r}, got {shown}{where}. Binarize it first, "
-            "or declare it as Unit.real."
+            f"{name} must be 0 or 1 in {kind} {unit.name!r}, got {shown}{where}. {remedy}"
         )
-    hint = "Encode it as the model was trained, or give the unit one state more."
+    hint = remedy or "Encode it as the model was trained, or give the unit one state more."
     if np.count_nonzero(values == 1) > 1:
         raise InvalidInputError(
             f"{name} has more than one category in unit {unit.name!r}: ({shown}){where}. {hint}"
         )
-    if not values.any():
+    if not values.any() and remedy is None:
         hint = "If a category was dropped, declare it with Unit.one_hot(..., dropped=True)."
     raise InvalidInputError(
         f"{name} has a category in unit {unit.name!r} that was never seen: ({shown}){where} is "

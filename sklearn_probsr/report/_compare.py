@@ -156,13 +156,14 @@ def compare_explained(
     law, linear = explainer.law, explainer.linear_model
     options = Options(**{name: getattr(explainer, name) for name in _SAME})
     task, missing = options.task(linear), {}
-    known = {float(delta): told}
+    level = decimal_fraction(delta)
+    known = {float(level): told}
     try:
         sure = certain(law, told.rows, options, task, n_jobs)
     except UnreachableError as error:  # nobody asked for certainty: the rest can be told
         sure, missing["sure_size"] = None, str(error)
     values = _shap_values(law, told, _rows_of(shap_values, at, len(whole)))
-    table = _columns(law, told, sure, values, task, decimal_fraction(delta))
+    table = _columns(law, told, sure, values, task, level)
     if sure is not None and task.max_size is None and not np.isnan(table["sure_size"]).any():
         known[1.0] = sure
     missing |= gaps(table, delta, missing)
@@ -187,7 +188,7 @@ def compare_explained(
         mask=whole.mask,
         feature_names=linear.unit_names,
         classes=linear.classes,
-        delta=float(delta),
+        delta=float(level),
         distribution=str(law.distribution),
         others=tuple(others or ()),
         missing=missing,

@@ -117,15 +117,12 @@ CASES: dict[str, tuple[Any, str]] = {
     "gaussian": (
         lambda: GaussianNB().fit(VERTICES, Y),
         "GaussianNB cannot be part of a linear model over the raw columns: its score is quadratic, "
-        "unless all variances are equal. Leave it out, or explain the part of the pipeline after "
-        "it.",
+        "unless all variances are equal. Fit a linear classifier in its place.",
     ),
     "votes": (
         lambda: OneVsOneClassifier(LogisticRegression()).fit(VERTICES, VERTICES[:, :2].sum(axis=1)),
         "OneVsOneClassifier cannot be part of a linear model over the raw columns: it counts "
-        "votes, "
-        "which is not one linear score. Leave it out, or explain the part of the pipeline after "
-        "it.",
+        "votes, which is not one linear score. Fit a linear classifier in its place.",
     ),
     "mixed, then binarized": (
         lambda: logistic(GaussianRandomProjection(2, random_state=0), Binarizer()),
@@ -263,8 +260,15 @@ def test_an_unknown_estimator_is_told_what_is_supported():
     assert message.endswith(" To add one: register_adapter(RandomForestClassifier, ...).")
     with pytest.raises(InvalidInputError, match=r"^str is not a classifier that can be adapted\."):
         adapt("logistic")
-    with pytest.raises(InvalidInputError, match=r"^NoneType is not a classifier that can"):
+    with refused("estimator must be a fitted classifier, got None. Pass what fit returned."):
         to_linear_model(None)
+    other = type("LogisticRegression", (), {"__module__": "elsewhere"})
+    with refused(
+        "elsewhere.LogisticRegression is not a classifier that can be adapted, only "
+        "sklearn.linear_model._logistic.LogisticRegression is. To add it: "
+        "register_adapter(LogisticRegression, ...)."
+    ):
+        to_linear_model(other())
 
 
 def test_names_and_order_of_the_columns():
@@ -281,15 +285,15 @@ def test_names_and_order_of_the_columns():
             call(other)
     message = (
         "X must have the columns that the estimator was fitted with, in their order, got 'sex' as "
-        "column 0. Write X[list(adapted.feature_names)]."
+        "column 0. Write X[list(estimator.feature_names_in_)]."
     )
     with refused(message):
         adapted.transform(FRAME[["sex", "age", "job"]])
-    with refused(message):
+    with refused(message.replace("X", "X_sample")):
         adapt(estimator, FRAME[["sex", "age", "job"]])
     message = (
         "X must have the columns that the estimator was fitted with, in their order, got 'more' as "
-        "column 3. Write X[list(adapted.feature_names)]."
+        "column 3. Write X[list(estimator.feature_names_in_)]."
     )
     with refused(message):
         adapted.transform(FRAME.assign(more=1))

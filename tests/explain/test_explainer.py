@@ -201,7 +201,7 @@ def test_wrong_columns_get_the_adapters_errors():
         explainer()(X[names[1:]])
     with refused(
         "X must have the columns that the estimator was fitted with, in their order, got "
-        "'worst fractal dimension' as column 0. Write X[list(adapted.feature_names)]."
+        "'worst fractal dimension' as column 0. Write X[list(estimator.feature_names_in_)]."
     ):
         explainer()(X[names[::-1]])
     with refused("X must have one column per raw column, 30, got 31."):
@@ -578,7 +578,7 @@ def test_distributions_of_a_raw_frame(law: Any):
 
 def test_a_distribution_that_does_not_fit_is_refused():
     """Uniform over real numbers, a product over categories, too few columns."""
-    with refused("X must have one column per raw column, 30, got 29."):
+    with refused("masker must have one column per raw column, 30, got 29."):
         SufficientReasonExplainer(classifier(), np.zeros((3, 29)))
     units = [Unit.real("a", 0)]
     with refused(

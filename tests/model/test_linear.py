@@ -170,17 +170,19 @@ def test_an_intercept_array_is_a_threshold():
         LinearModel([1.0], np.array([0.5, 1.0]))
 
 
-def test_a_frame_in_another_order_is_refused():
-    """Columns are taken by position, so a frame whose names disagree is an error."""
+def test_a_frame_is_taken_by_name():
+    """Columns may come in another order, and others may be beside them; a series likewise."""
     model = LinearModel([1.0, 2.0], 1.5, feature_names=["a", "b"])
-    frame = pd.DataFrame({"b": [1, 0], "a": [0, 1]})
-    message = (
-        "X has the model's features in another order: column 0 is 'b', the model has 'a' there. "
-        "Reorder it with X[list(model.feature_names)]."
-    )
+    frame = pd.DataFrame({"b": [1, 0], "more": ["x", "y"], "a": [0, 1]})
+    assert model.predict(frame).tolist() == model.predict(frame[["a", "b"]]).tolist() == [1, 0]
+    assert model.check_row(frame.iloc[0]).tolist() == [False, True]
+    message = "X must have the model's columns, it lacks 'a'. It has 'b', 'more'."
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
-        model.predict(frame)
-    assert model.predict(frame[["a", "b"]]).tolist() == [1, 0]
+        model.predict(frame[["b", "more"]])
+    message = "X must have each of the model's columns once, got 'b' twice."
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        model.predict(frame[["a", "b", "b"]])
+    assert LinearModel([1.0, 2.0], 1.5).predict(frame[["a", "b"]]).tolist() == [1, 0]
 
 
 def test_labels_of_different_types_stay_what_they_are():

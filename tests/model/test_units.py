@@ -465,7 +465,8 @@ BAD_ROWS: list[tuple[list[Any], str]] = [
     ),
     (
         [1, 0, 1, "old"],
-        "x must hold finite numbers, got old in column 'age'. Fill in or drop what is missing.",
+        "x must hold finite numbers, got the text 'old' in column 'age'. Write it as a "
+        "number, or let a step of the Pipeline encode it.",
     ),
 ]
 
@@ -497,9 +498,10 @@ def test_distributions_that_units_cannot_have():
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         sufficient_reason(MIXED, GOOD, distribution=Background([GOOD, [1, 1, 1, 3.0]]))
-    frame = pd.DataFrame([GOOD], columns=["job_a", "smoker", "job_b", "age"])
-    with pytest.raises(InvalidInputError, match="another order: column 0 is 'job_a'"):
-        sufficient_reason(MIXED, GOOD, distribution=Marginals.fit(frame))
+    frame = pd.DataFrame([GOOD], columns=MIXED.feature_names).assign(more="text")
+    named = Marginals.fit(frame[frame.columns[::-1]])
+    same = sufficient_reason(MIXED, GOOD, distribution=Marginals.fit([GOOD]))
+    assert sufficient_reason(MIXED, GOOD, distribution=named).features == same.features
     with pytest.raises(InvalidInputError, match=r"unknown feature, 'job_a'\. The model's features"):
         guarantee(MIXED, GOOD, ["job_a"], distribution=Background([GOOD]))
 

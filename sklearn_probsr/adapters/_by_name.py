@@ -1,0 +1,69 @@
+"""By name: which columns of a frame an estimator's own `predict` finds wherever they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    TunedThresholdClassifierCV,
+)
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import FeatureUnion, Pipeline
+
+__all__ = ["needed_columns"]
+
+# Wrappers that hand rows on without a look at their names, and where they keep what gets them.
+_WRAPPERS: dict[type, tuple[str, ...]] = {
+    CalibratedClassifierCV: ("calibrated_classifiers_",),
+    FixedThresholdClassifier: ("estimator_", "estimator"),
+    FrozenEstimator: ("estimator",),
+    GridSearchCV.__base__: ("best_estimator_",),
+    OneVsRestClassifier: ("estimators_",),
+    TunedThresholdClassifierCV: ("estimator_",),
+}
+
+
+def needed_columns(part: Any) -> frozenset[str] | None:
+    """Return the columns that a fitted estimator needs and finds by name; None if order counts.
+
+    A ColumnTransformer looks for its columns by name, and does without those that it drops. All
+    else that checks names wants them in their order.
+    """
+    if isinstance(part, ColumnTransformer):
+        return _of_blocks(part)
+    firsts = _first_in(part)
+    found = [needed_columns(first) for first in firsts]
+    if not found or None in found:
+        return None
+    return frozenset(name for needed in found for name in needed or ())
+
+
+def _of_blocks(part: Any) -> frozenset[str] | None:
+    if not hasattr(part, "feature_names_in_"):
+        return None
+    places = [
+        part._transformer_to_input_indices[name]
+        for name, block, _ in part.transformers_
+        if not (isinstance(block, str) and block == "drop")
+    ]
+    return frozenset(str(part.feature_names_in_[i]) for at in places for i in at)
+
+
+def _first_in(part: Any) -> list[Any]:
+    """Return what is inside an estimator and gets the rows as they came."""
+    if isinstance(part, Pipeline):
+        return [step for _, step in part.steps if step not in (None, "passthrough")][:1]
+    if isinstance(part, FeatureUnion):
+        return [step for _, step in part.transformer_list if not isinstance(step, str)]
+    for kind, names in _WRAPPERS.items():
+        if isinstance(part, kind):
+            inside = next(getattr(part, name) for name in names if hasattr(part, name))
+            first = inside[0] if isinstance(inside, list) else inside
+            # A calibrated classifier keeps its own in one part more.
+            return [first.estimator if kind is CalibratedClassifierCV else first]
+    return []
