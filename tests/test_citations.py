@@ -5,7 +5,7 @@ import io
 import re
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,10 +80,20 @@ def prose(tree: ast.Module, source: str) -> str:
     return "\n\n".join([*docs, *comments(source).values()])
 
 
-def modules(folder: Path) -> Iterator[tuple[str, ast.Module, str]]:
+@cache
+def modules(folder: Path) -> list[tuple[str, ast.Module, str]]:
+    """Return the name, the tree and the source of every module of a folder."""
+    found = []
     for path in sorted(folder.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
-        yield str(path.relative_to(PACKAGE)), ast.parse(source), source
+        found.append((path.relative_to(PACKAGE).as_posix(), ast.parse(source), source))
+    return found
+
+
+@cache
+def cited_by_module() -> dict[str, set[str]]:
+    """Return what each module of the package cites."""
+    return {name: cited(prose(tree, source)) for name, tree, source in modules(PACKAGE)}
 
 
 def functions(tree: ast.Module) -> list[ast.FunctionDef]:
@@ -104,15 +114,14 @@ def test_what_is_cited_is_stated():
     """Every lemma, proposition, theorem, corollary and line that the package names is there."""
     page = PAGE.read_text(encoding="utf-8")
     known = set(stated(page))
-    problems = {"docs/guarantees.md": cited(page) - known}
-    for name, tree, source in modules(PACKAGE):
-        problems[name] = cited(prose(tree, source)) - known
+    everything = {"docs/guarantees.md": cited(page)} | cited_by_module()
+    problems = {name: some - known for name, some in everything.items()}
     assert {name: sorted(missing) for name, missing in problems.items() if missing} == {}
 
 
 def test_what_is_stated_of_the_engines_is_cited():
     """No statement from section 3 on, and no line of the budget, has lost its code."""
-    names = set().union(*(cited(prose(tree, source)) for _, tree, source in modules(PACKAGE)))
+    names = set().union(*cited_by_module().values())
     page = PAGE.read_text(encoding="utf-8")
     later = {n for n in stated(page) if re.fullmatch(rf"(?:{KINDS}) (?:9|[1-9]\d)|Table .*", n)}
     assert later - names == set()

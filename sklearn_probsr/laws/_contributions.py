@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.sums._parts import Part
+from sklearn_probsr.engines.sums._finite_sum import Part
 from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.model._linear import LinearModel
 

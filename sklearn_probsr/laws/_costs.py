@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sklearn_probsr.engines.sums._finite import enclose_finite
-from sklearn_probsr.engines.sums._parts import FiniteSum, Part
+from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.engines.sums._spectrum import set_bounds
 from sklearn_probsr.laws._contributions import Contributions, is_open
 from sklearn_probsr.laws._spectra import FAR, Shared, Worth, clamped, promises

@@ -113,7 +113,8 @@ def test_a_law_that_needs_states_says_so():
     fitted = LogisticRegression().fit(flags, FITTED.predict(X))
     rest = (
         "got 3.0 in row 0, column 'b'. This distribution needs features with states, and knows no "
-        "other there. Pass data as masker, where numbers may be any, or bin the column in the Pipeline."
+        "other there. Pass data as masker, where numbers may be any, or bin the column in the "
+        "Pipeline."
     )
     for law in (Matching(flags, min_rows=5), Product.fit(flags), "uniform"):
         with pytest.raises(InvalidInputError, match=re.escape(rest)):

@@ -19,7 +19,7 @@ from sklearn_probsr.engines._cascade import Engine, cascade
 from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.engines.coins._vaaler import UNIT
 from sklearn_probsr.engines.sums._finite_fourier import fourier
-from sklearn_probsr.engines.sums._parts import FiniteSum, Part
+from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_above, float_below
 

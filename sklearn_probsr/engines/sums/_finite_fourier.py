@@ -29,7 +29,7 @@ from sklearn_probsr.engines.coins._vaaler import (
     coefficients,
     sin_cos_turns,
 )
-from sklearn_probsr.engines.sums._parts import FiniteSum
+from sklearn_probsr.engines.sums._finite_sum import FiniteSum
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["fourier"]

@@ -16,7 +16,7 @@ from sklearn_probsr.engines.coins._fourier import fourier as coins
 from sklearn_probsr.engines.sums import _finite
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._finite_fourier import fourier
-from sklearn_probsr.engines.sums._parts import FiniteSum, Part
+from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from tests.engines.questions import contains
 from tests.interpreted import examples, long_loops
 
