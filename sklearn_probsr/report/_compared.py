@@ -54,6 +54,14 @@ class Compared(Protocol):
         """Columns that could not be had, and why."""
 
     @property
+    def index(self) -> Any:
+        """What the rows are called."""
+
+    @property
+    def left_out(self) -> str:
+        """What is said of flagged rows that are not here."""
+
+    @property
     def growth(self) -> Growth:
         """The reasons at several levels."""
 

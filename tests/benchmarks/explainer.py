@@ -55,8 +55,8 @@ def tables() -> Iterator[Table]:
     yield Table(
         "Tables",
         "`to_frame` and `as_guarantee` over the search for the reasons (delta = "
-        f"{DELTA}, uniform, rows and weights at random). What `as_guarantee` costs is the bounds of "
-        "every set on the way to a reason, each once however many rows share it: no target.",
+        f"{DELTA}, uniform, rows and weights at random). What `as_guarantee` costs is the bounds "
+        "of every set on the way to a reason, each once however many rows share it: no target.",
         ("view", "d", "rows", "search", "view of it", "ratio"),
         (_viewed("to_frame", 200_000, 2), _viewed("as_guarantee", 10_000, None)),
     )
