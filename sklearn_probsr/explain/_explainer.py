@@ -15,7 +15,7 @@ from shap._serializable import Deserializer, Serializable, Serializer
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._batches import Question, check_jobs, check_seed
 from sklearn_probsr.explain._explanation import ReasonExplanation
-from sklearn_probsr.explain._guarantees import GuaranteeCurves, curves, guarantees
+from sklearn_probsr.explain._guarantees import RowGuarantees
 from sklearn_probsr.explain._masker import distribution_of
 from sklearn_probsr.explain._sifted import check_on_error, sift, warn_of
 from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
@@ -35,7 +35,7 @@ _SETTINGS = (
 _BLOCK = "sklearn_probsr.SufficientReasonExplainer"
 
 
-class SufficientReasonExplainer(shap.Explainer):
+class SufficientReasonExplainer(RowGuarantees, shap.Explainer):
     """Explain a linear classifier by the few features that settle each decision.
 
     Parameters
@@ -280,69 +280,6 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             above = rows - self.law.means
             each = [model.sum_by_unit(above * w) for w in model.outputs[0]]
         return np.stack(each, axis=2) if model.by_class else each[0]
-
-    def guarantee(self, X: Any, features: Any, *, tol: float = 1e-4) -> Any:
-        """Enclose the probability that fixing some features of each row keeps its class.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
-            As the estimator takes them.
-        features : iterable of int or str, or one such for each row
-            The features to fix, by name or position: any set, also one that another method found.
-            ``reasons.reason_mask`` and ``reasons.to_frame()["reason"]`` are one for each row.
-        tol : float, default=1e-4
-            The width to aim for; see the function `guarantee`.
-
-        Returns
-        -------
-        DataFrame
-            With columns ``lower`` and ``upper``, one line for each row, and the index of X. An
-            invalid row has 0 and 1; see ``on_error``.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
-        >>> explainer = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)
-        >>> explainer.guarantee(X[:2], ["x1"])
-           lower  upper
-        0    0.5    0.5
-        1    0.5    0.5
-        """
-        taken = sift(self._subject, X, self.on_error)
-        return guarantees(self.law, taken, features, tol)
-
-    def guarantee_curve(self, X: Any, *, tol: float = 1e-4) -> GuaranteeCurves:
-        """Enclose the guarantee of every size along one order of the features of each row.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
-            As the estimator takes them.
-        tol : float, default=1e-4
-            The width to aim for at each size.
-
-        Returns
-        -------
-        GuaranteeCurves
-            A sequence with the `GuaranteeCurve` of each row, and all of them as one frame:
-            ``to_frame()``.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
-        >>> explainer = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)
-        >>> explainer.guarantee_curve(X[:1]).to_frame()
-               feature  lower  upper
-          size
-        0 0       None    0.5    0.5
-          1         x0    1.0    1.0
-          2         x1    1.0    1.0
-          3         x2    1.0    1.0
-        """
-        return curves(self.law, sift(self._subject, X, self.on_error), tol)
 
     def shap_values(
         self, X: Any, silent: bool = True, check_additivity: bool = False

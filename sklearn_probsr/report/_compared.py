@@ -57,8 +57,20 @@ class Compared(Protocol):
         """The names of other methods."""
 
     @property
+    def rules(self) -> str:
+        """What every reason had to obey, in words; empty if nothing."""
+
+    @property
     def missing(self) -> dict[str, str]:
         """Columns that could not be had, and why."""
+
+    @property
+    def index(self) -> Any:
+        """What the rows are called."""
+
+    @property
+    def left_out(self) -> str:
+        """What is said of flagged rows that are not here."""
 
     @property
     def growth(self) -> Growth:

@@ -16,25 +16,18 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._index import built_index, row_index
 from sklearn_probsr.explain._sifted import count_flagged
-from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.report._compared import known_sizes
 from sklearn_probsr.report._comparison_json import FORMAT, read_comparison
 from sklearn_probsr.report._growth import Growth
-from sklearn_probsr.report._ids import ids_of
+from sklearn_probsr.report._words import summary, table_in_markdown
 from sklearn_probsr.results._archive import atomically, plain_label, plain_value
 from sklearn_probsr.results._checked import check_max_bytes, refusing
-from sklearn_probsr.results._inert import markdown, visible
+from sklearn_probsr.results._inert import visible
 from sklearn_probsr.results._row_labels import plain_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Comparison"]
-
-# People take in about so many facts at once.
-_FEW = 7
-# What stands beside the size of a reason.
-_ORDERS = ("abs_shap", "signed_shap", "sure")
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,64 +177,7 @@ class Comparison:
 
     def summary(self) -> str:
         """Say in plain words what the table says; flagged rows are counted and left out."""
-        if self._explained is not self:
-            return self._explained.summary()
-        n, table = len(self), self.table
-        head = f"{n} row{'s' if n != 1 else ''}, delta = {self.delta:g}, over {self.distribution}."
-        if self.left_out:
-            head += f"\n{self.left_out}"
-        if not n:
-            return head
-        size, top = table["reason_size"], table["top_shap_guarantee_lower"]
-        short = np.mean(size <= _FEW)
-        proved = np.mean(table["minimality"] == "minimum")
-        enough = np.mean(top >= self.delta)
-        lines = [head]
-        if self.rules:
-            best = np.mean(table["minimality"] == "best-of-size")
-            but = (
-                f"; in {_share(best)} of the rows {self.delta:g} is not reached so" if best else ""
-            )
-            lines.append(f"{self.rules}{but}.")
-        lines += [
-            f"A reason has {_middle(size)} features of {len(self.feature_names)}; {_share(short)} "
-            f"have at most {_FEW}. {_share(proved)} are proved to be as small as possible.",
-            *self._beside(),
-            f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
-            f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
-            f"reach {self.delta:g}.",
-            f"They share {_share(np.mean(table['overlap']))} of their features with the reason "
-            f"(mean Jaccard overlap); {np.mean(table['hurting']):.1f} of them speak against the "
-            "prediction.",
-        ]
-        for word, meaning in (
-            ("independent", "If the features were independent, the reasons' guarantees would be"),
-            ("joint", "In the rows themselves, where features go together, the guarantees are"),
-        ):
-            if f"{word}_guarantee_lower" in table:
-                median = np.median(table[f"{word}_guarantee_lower"])
-                low = np.min(table[f"{word}_guarantee_lower"])
-                lines.append(f"{meaning} {_least(median)} (median), {_least(low)} at worst.")
-        for name in self.others:
-            known = table[f"{name}_guarantee_lower"]
-            lines.append(
-                f"{name}: {_middle(table[f'{name}_size'])} features, which keep the class in "
-                f"{_least(np.median(known))} (median); {_share(np.mean(known >= self.delta))} of "
-                f"the rows reach {self.delta:g}."
-            )
-        lines += [f"{name} is missing: {reason}" for name, reason in self.missing.items()]
-        return "\n".join(lines)
-
-    def _beside(self) -> list[str]:
-        """Say how many features other orders take, as far as there are rows in which they do."""
-        sizes = {name: known_sizes(self.table[f"{name}_size"]) for name in _ORDERS}
-        if not len(sizes["abs_shap"]) or not len(sizes["signed_shap"]):
-            return []
-        certain = f"; to be certain, {_middle(sizes['sure'])}" if len(sizes["sure"]) else ""
-        return [
-            f"By |SHAP| one must show {_middle(sizes['abs_shap'])} features to be as sure, by "
-            f"SHAP value towards the prediction {_middle(sizes['signed_shap'])}{certain}."
-        ]
+        return summary(self._explained)
 
     def plot(self) -> Figure:
         """Draw sizes side by side, guarantees of the top SHAP features, and ranks.
@@ -290,25 +226,8 @@ class Comparison:
         ----------
         max_rows : int, default=20
         """
-        names = [
-            "prediction", "reason", "reason_size", "guarantee_lower", "minimality",
-            "abs_shap_size", "top_shap_guarantee_lower", "overlap", "hurting",
-        ]  # fmt: skip
-        if self._explained is not self:
-            names += ["status", "message"]
-        # The summary has bars of its own, around SHAP, and stands in no cell.
-        words = [markdown(line).replace("&#124;", "|") for line in self.summary().split("\n")]
-        called, labels = "row", [str(i) for i in range(len(self))]
-        if (ids := ids_of(self)) is not None:
-            called, labels = markdown(ids.name), [markdown(str(label)) for label in ids.labels]
-        lines = [*words, "", f"| {called} | {' | '.join(names)} |"]
-        lines.append("|" + " --- |" * (len(names) + 1))
-        for i in range(min(len(self), max_rows)):
-            cells = [_cell(name, self.table[name][i]) for name in names]
-            lines.append(f"| {labels[i]} | {' | '.join(cells)} |")
-        if len(self) > max_rows:
-            lines.append(f"\n{len(self) - max_rows} more rows.")
-        return "\n".join(lines)
+        flagged = self._explained is not self
+        return table_in_markdown(self, max_rows, flagged)
 
     def to_json(self) -> str:
         """Return everything, `growth` included, as JSON; `from_json` reads it back."""
@@ -402,28 +321,6 @@ def _whole(name: str, column: NDArray[Any]) -> Iterable[Any]:
     if _is_size(name) and column.dtype.kind == "f":
         return [None if np.isnan(v) else int(v) for v in column]
     return column
-
-
-def _middle(sizes: NDArray[Any]) -> str:
-    return f"{np.median(sizes):g} (median, {sizes.min():g} to {sizes.max():g})"
-
-
-def _share(value: Any) -> str:
-    return f"{100 * float(value):.0f}%"
-
-
-def _least(value: Any) -> str:
-    return lower_text(float(value), 4)
-
-
-def _cell(name: str, value: Any) -> str:
-    if name == "reason":
-        return ", ".join(markdown(str(v)) for v in value)
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return ""
-    if name.endswith("lower"):
-        return lower_text(float(value), 4)
-    return markdown(f"{value:.3g}" if isinstance(value, float) else str(value))
 
 
 def _json(value: Any) -> Any:
