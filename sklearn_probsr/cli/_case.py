@@ -182,10 +182,8 @@ def load_case(request: Request) -> Case:
     beside = None if other is None else _table(request, other, other=True)[0]
     model = load_model(request.model, request.trust, request.trust_pickle)
     label, versus = _classes(model, request)
-    taken = dict.fromkeys([*request.drop, *filter(None, [request.target])], "a --target or dropped")
-    if request.id is not None:
-        taken[request.id] = "an --id"
-    features = features_of(model, table, request.data, request.model, taken)
+    taken = [*request.drop, *([] if request.target is None else [request.target])]
+    features = features_of(model, table, request.data, request.model, taken, request.id)
     _tell_ignored(features, request.data)
     _tell_others(features, request)
     background = None if request.uniform else features.rows

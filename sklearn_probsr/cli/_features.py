@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from sklearn_probsr.cli._files import are_values, one_line
@@ -55,12 +54,13 @@ def features_of(
     table: Any,
     path: Path,
     model_path: Path,
-    taken: Mapping[str, str] = MappingProxyType({}),
+    taken: Sequence[str] = (),
+    ids: str | None = None,
 ) -> Features:
     """Return what a model takes of a table, or say which column or cell is wrong.
 
     ``path`` and ``model_path`` are for the messages, ``taken`` are columns that were taken away,
-    and as what.
+    ``ids`` the one that names rows.
     """
     from sklearn_probsr.adapters._raw import raw_columns
 
@@ -83,7 +83,7 @@ def features_of(
                 f"{path} must begin with a line of names, it begins with {listing(columns)}."
             )
         return Features(table, columns, (), _predictions(model, table, False, path))
-    _check_names(columns, raw.names, path, taken)
+    _check_names(columns, raw.names, path, taken, ids)
     ignored = tuple(name for name in columns if name not in set(raw.names))
     rows = table[list(raw.names)]
     return Features(rows, None, ignored, _predictions(model, rows, True, path))
@@ -100,14 +100,18 @@ def _check_count(table: Any, n: int, path: Path, which: str) -> None:
 
 
 def _check_names(
-    columns: list[str], wanted: Sequence[str], path: Path, taken: Mapping[str, str]
+    columns: list[str], wanted: Sequence[str], path: Path, taken: Sequence[str], ids: str | None
 ) -> None:
     missing = [name for name in wanted if name not in set(columns)]
     if not missing:
         return
-    for name, what in taken.items():
+    if ids in missing:
+        raise InvalidInputError(f"{ids!r} cannot be an --id: the model was fitted on it.")
+    for name in taken:
         if name in missing:
-            raise InvalidInputError(f"{name!r} cannot be {what}: the model was fitted on it.")
+            raise InvalidInputError(
+                f"{name!r} cannot be a --target or dropped: the model was fitted on it."
+            )
     others = [name for name in columns if name not in set(wanted)]
     hint = " Is its first line a line of names?" if are_values(columns) else ""
     has = f"It has instead {listing(others)}." if others else "It has no others."

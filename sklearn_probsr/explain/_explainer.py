@@ -250,7 +250,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             return str(self.output_names)
         name = f"decision function of {classes[1]} against {classes[0]}"
         cut = self._subject.cut
-        return f"{name}, from its threshold of {cut:.4g}" if cut else name
+        # A probability of one half is a score of 0, up to rounding.
+        return f"{name}, from its threshold of {cut:.4g}" if abs(cut) > 1e-9 else name
 
     def _expected(self) -> Any:
         """Return the expected decision function, or the expected score of every class."""
