@@ -236,3 +236,14 @@ def test_a_set_that_reaches_the_level_is_not_refuted(kind: str):
             above = stage(case, size, max(higher, best + Fraction(1, 100)))
             if max(higher, best + Fraction(1, 100)) < 1 and not INTERPRETED:
                 assert above.refuted(above.candidates, above.above)[0] == 0
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_a_set_is_found_without_room(kind: str):
+    """Room is for sets that stay open: one that surely reaches the level is returned without it."""
+    case = MAKERS[kind](0)
+    here = stage(case, 2, Fraction(1, 10**6))
+    verdict, sets = here.refuted(here.candidates, here.above, room=0)
+    assert verdict == 1
+    assert len(sets) == 1
+    assert case.truth.share(sets[0]) >= Fraction(1, 10**6)
