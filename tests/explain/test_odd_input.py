@@ -112,8 +112,9 @@ def test_a_law_that_needs_states_says_so():
     flags = (X > 0).astype(float)
     fitted = LogisticRegression().fit(flags, FITTED.predict(X))
     rest = (
-        "got 3.0 in row 0, column 'b'. This distribution needs features with states, and knows no other there. "
-        "Pass data as masker, where numbers may be any, or bin the column in the Pipeline."
+        "got 3.0 in row 0, column 'b'. This distribution needs features with states, and knows no "
+        "other there. Pass data as masker, where numbers may be any, or bin the column in the "
+        "Pipeline."
     )
     for law in (Matching(flags, min_rows=5), Product.fit(flags), "uniform"):
         with pytest.raises(InvalidInputError, match=re.escape(rest)):
@@ -148,3 +149,10 @@ def test_scorers_of_scikit_learn_are_trusted():
     """A tuned threshold may be saved with any of them."""
     functions = [fbeta_score, *(get_scorer(name)._score_func for name in get_scorer_names())]
     assert {f"{function.__module__}.{function.__name__}" for function in functions} <= ALLOWED
+
+
+def test_uniform_has_one_name_everywhere():
+    """As a distribution and as a masker."""
+    reason = sufficient_reason(MODEL, ROW, distribution="uniform")
+    assert reason.features == sufficient_reason(MODEL, ROW).features
+    assert SufficientReasonExplainer(MODEL, "uniform")([ROW]).reason_size[0] == reason.size
