@@ -52,6 +52,8 @@ class RawColumns:
         columns = getattr(X, "columns", None)
         if columns is not None and self.named:
             X = self._by_name(X, [str(column) for column in columns], name)
+        elif columns is not None and self.needed is not None and self.needed <= set(columns):
+            X = _select(X, self.names)  # the names that a user gave; a frame may have others
         if X.shape[1] != len(self.names):
             raise InvalidInputError(
                 f"{name} must have one column per raw column, {len(self.names)}, got {X.shape[1]}."
@@ -122,7 +124,8 @@ def raw_columns(estimator: Any, names: Sequence[str] | None, X_sample: Any) -> R
         n = _width(Linear(*estimator))
         frame = _names_of(X_sample, n) if names is None else None
         if frame is None:
-            return RawColumns(check_names(names, n))
+            chosen = check_names(names, n)
+            return RawColumns(chosen, needed=None if names is None else frozenset(chosen))
         return RawColumns(frame, named=True, needed=frozenset(frame))
     entry = find(estimator, "classifier")
     check_fitted(estimator, entry.prefit)

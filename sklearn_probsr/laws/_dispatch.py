@@ -99,7 +99,7 @@ def law_of(model: Any, distribution: Any = None) -> Law:
     ----------
     model : LinearModel or ArgmaxModel
     distribution : Uniform, Product, Marginals, Background, Matching, or one registered
-        None means uniform.
+        None and "uniform" are the uniform one.
 
     Returns
     -------
@@ -109,7 +109,10 @@ def law_of(model: Any, distribution: Any = None) -> Law:
         raise InvalidInputError(
             f"model must be a LinearModel, got {type(model).__name__}. {_hint(model)}"
         )
-    chosen = Uniform() if distribution is None else distribution
+    plain = distribution is None or (
+        isinstance(distribution, str) and distribution == "uniform"  # as a masker may be
+    )
+    chosen = Uniform() if plain else distribution
     make = next((_MAKERS[kind] for kind in type(chosen).__mro__ if kind in _MAKERS), None)
     if make is None:
         raise InvalidInputError(

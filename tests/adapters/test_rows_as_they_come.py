@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -246,7 +247,8 @@ def test_a_pair_takes_the_names_of_a_frame():
     explainer = SufficientReasonExplainer((coef, -40.0), X)
     assert explainer.linear_model.feature_names == tuple(NUMBERS)
     other = X[NUMBERS[::-1]].assign(more=0)
-    assert np.array_equal(explainer(other).reason_mask, explainer(X).reason_mask)
+    for one in (explainer, pickle.loads(pickle.dumps(explainer))):
+        assert np.array_equal(one(other).reason_mask, explainer(X).reason_mask)
 
 
 def test_a_voting_classifier_is_last():

@@ -149,3 +149,10 @@ def test_scorers_of_scikit_learn_are_trusted():
     """A tuned threshold may be saved with any of them."""
     functions = [fbeta_score, *(get_scorer(name)._score_func for name in get_scorer_names())]
     assert {f"{function.__module__}.{function.__name__}" for function in functions} <= ALLOWED
+
+
+def test_uniform_has_one_name_everywhere():
+    """As a distribution and as a masker."""
+    reason = sufficient_reason(MODEL, ROW, distribution="uniform")
+    assert reason.features == sufficient_reason(MODEL, ROW).features
+    assert SufficientReasonExplainer(MODEL, "uniform")([ROW]).reason_size[0] == reason.size
