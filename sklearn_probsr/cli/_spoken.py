@@ -14,6 +14,7 @@ from sklearn_probsr.cli._files import one_line
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.model._units import value_text
+from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["explain", "flagged", "to_json", "to_text"]
 
@@ -33,10 +34,10 @@ def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
     explainer = case.explainer()
     found = explainer(case.rows.iloc[list(rows)])
     flags = _flags(found)
-    model = explainer.linear_model
-    shap_values, base = explainer.attributions(found.reasons.rows), explainer.expected_value
+    model, reasons = explainer.linear_model, found.reasons
+    shap_values, base = explainer.attributions(reasons.rows), explainer.expected_value
     if len(model.classes) > 2:  # those of each row's own class
-        own = model.winners(found.reasons.rows)
+        own = model.winners(reasons.rows)
         shap_values = shap_values[np.arange(len(rows)), :, own]
         base = base.tolist()
     request = case.request
@@ -55,7 +56,7 @@ def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
                 **({} if case.ids is None else {"id": _plain(case.ids[row])}),
                 **({} if case.truth is None else {"truth": _plain(case.truth.iat[row])}),
                 **flags[i],
-                **_reason(found, shap_values, i, flags[i]),
+                **_reason(found, reasons, shap_values[i], i, flags[i]),
             }
             for i, row in enumerate(rows)
         ],
@@ -80,7 +81,11 @@ def flagged(told: dict[str, Any]) -> bool:
 
 
 def _reason(
-    found: ReasonExplanation, shap_values: Any, i: int, flag: dict[str, Any]
+    found: ReasonExplanation,
+    reasons: SufficientReasons,
+    shap_values: Any,
+    i: int,
+    flag: dict[str, Any],
 ) -> dict[str, Any]:
     if flag.get("status") == "invalid":  # there is nothing that could be said of it
         return {
@@ -93,12 +98,12 @@ def _reason(
             "epsilon": 0.0,
             "features": [],
         }
-    reason = found.reasons[i]
+    reason = reasons[i]
     shown = found.data[i] if found.display_data is None else found.display_data[i]
     inside = set(reason.features)
     return {
         "prediction": _plain(reason.prediction),
-        "sentence": found.describe(i),
+        "sentence": str(reason),
         "reason": list(reason.feature_names),
         "facts": list(reason.facts),
         "guarantee": {
@@ -112,10 +117,10 @@ def _reason(
             {
                 "feature": found.feature_names[j],
                 "value": _plain(shown[j]),
-                "shap_value": _plain(shap_values[i, j]),
+                "shap_value": _plain(shap_values[j]),
                 "in_reason": j in inside,
             }
-            for j in np.argsort(-np.abs(shap_values[i]), kind="stable").tolist()
+            for j in np.argsort(-np.abs(shap_values), kind="stable").tolist()
         ],
     }
 

@@ -1,6 +1,7 @@
 """The command line on many rows: rules for reasons, ids, tables, and rows without a reason."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -172,6 +173,23 @@ def test_ids_go_along(run):
         assert list(table)[:2] == ["row", "who"]
         assert table["who"].tolist() == ids
         assert table["row"].tolist() == list(range(16))
+
+
+def test_ids_are_in_the_page_and_in_json(run):
+    """What `compare` writes calls rows by their ids."""
+    ids = [f"{i:03d}" for i in range(7, 23)]
+    with_ids(ids)
+    for ending in (".html", ".json", ".md"):
+        assert run(*COMPARE, "--id", "who", "-o", f"r{ending}").code == 0
+    held = re.search(r'id="data">(.*?)</script>', Path("r.html").read_text(encoding="utf-8"))
+    assert held is not None
+    assert json.loads(held[1])["ids"] == ids
+    found = Comparison.from_json(Path("r.json").read_text(encoding="utf-8"))
+    assert list(found.index) == ids
+    assert found.index.name == "who"
+    lines = Path("r.md").read_text(encoding="utf-8").split("\n\n")[1].split("\n")
+    assert lines[0].startswith("| who | prediction |")
+    assert lines[2].startswith("| 007 | ")
 
 
 def test_ids_of_models_without_names(run):
