@@ -10,7 +10,7 @@ from importlib import import_module
 from tests.benchmarks.report import Style, missed
 
 BENCHMARKS = (
-    "batch", "paper", "distributions", "matching", "explainer", "agreement", "scaling",
+    "batch", "paper", "distributions", "rows", "matching", "explainer", "agreement", "scaling",
     "cold-start",
 )  # fmt: skip
 SINGLE_THREAD = (

@@ -1,0 +1,147 @@
+"""Explain over large real-valued backgrounds: passes over the data, growth, and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_probsr import Background, LinearModel, Unit, sufficient_reason
+from tests.benchmarks.cases import DELTA
+from tests.benchmarks.measure import best_times, run_process
+from tests.benchmarks.report import Row, Table, at_most, seconds, times
+
+REPEATS = 5
+ASKED = 6
+# Rows, columns, passes for the first row, seconds that are as good, passes for a further row.
+LARGE = ((50_000, 30, 60, 0.0, 15), (10_000, 100, 60, 0.25, 30))
+GROWTH = (1_000, 10_000, 100_000, 1_000_000)
+_DRAWN = """
+from tests.benchmarks.rows import draw, explain
+explain(draw(500, {d}))  # compiled and imported in either process
+case = draw({n}, {d})
+"""
+
+
+class Case(NamedTuple):
+    """A background of Gaussian rows, a model, and rows of both classes to explain."""
+
+    model: LinearModel
+    rows: np.ndarray
+    asked: np.ndarray
+
+
+def tables() -> Iterator[Table]:
+    """Yield the tables of this benchmark."""
+    explain(draw(500, 30))  # compile
+    yield Table(
+        "Large real-valued backgrounds: time",
+        f"`sufficient_reason` (delta = {DELTA}) over `Background(X)` of Gaussian rows, in passes: "
+        "one pass is `((X - x) * w).sum(1)` in NumPy over the same data. First: the background is "
+        f"new, and so is the model. Further: the slowest of {ASKED} rows, of both classes. Every "
+        "guarantee is an exact count.",
+        ("rows", "d", "one pass", "first", "passes", "further", "passes"),
+        tuple(_large(*asked) for asked in LARGE),
+    )
+    yield _growth()
+    yield Table(
+        "Large real-valued backgrounds: memory",
+        "The peak memory of set-up and rows of both classes, beyond the user's own X, over the "
+        "size of X as float64: the peak of one process less that of another that only draws X.",
+        ("rows", "d", "X", "peak"),
+        tuple(_memory(n, d) for n, d in (*(asked[:2] for asked in LARGE), (200_000, 30))),
+    )
+
+
+def draw(n: int, d: int) -> Case:
+    """Return a case; the threshold is such that both classes are common."""
+    rng = np.random.default_rng(0)
+    model = _model(rng.standard_normal(d), 0.1)
+    return Case(model, rng.standard_normal((n, d)), rng.standard_normal((ASKED, d)))
+
+
+def explain(case: Case) -> None:
+    """Explain all rows that are asked for, from a background that is new."""
+    law = Background(case.rows)
+    for x in case.asked:
+        sufficient_reason(case.model, x, delta=DELTA, distribution=law)
+
+
+def _model(weights: np.ndarray, threshold: float) -> LinearModel:
+    units = [Unit.real(f"x{j}", j) for j in range(len(weights))]
+    return LinearModel(weights, threshold, units=units)
+
+
+def _measured(case: Case) -> tuple[float, float, list[float]]:
+    """Return the time of a pass, of the first row and of each further row."""
+    model, rows, asked = case
+    law = Background(rows)
+    for x in asked:
+        sufficient_reason(model, x, delta=DELTA, distribution=law)
+
+    def first() -> None:
+        new = _model(model.weights, model.threshold)
+        sufficient_reason(new, asked[0], delta=DELTA, distribution=Background(rows))
+
+    def one_pass() -> None:
+        ((rows - asked[0]) * model.weights).sum(1)
+
+    further: list[Callable[[], object]] = [
+        partial(sufficient_reason, model, x, delta=DELTA, distribution=law) for x in asked
+    ]
+    passed, fresh, *others = best_times(REPEATS, one_pass, first, *further)
+    return passed, fresh, others
+
+
+def _large(n: int, d: int, most_first: int, enough: float, most_further: int) -> Row:
+    passed, first, others = _measured(draw(n, d))
+    further = max(others)
+    cells = (
+        f"{n:,}",
+        str(d),
+        seconds(passed),
+        seconds(first),
+        times(first / passed),
+        seconds(further),
+        times(further / passed),
+    )
+    quick = first <= max(most_first * passed, enough)
+    or_so = f" or {enough:g} s" if enough else ""
+    return Row(
+        cells,
+        f"<= {most_first}x{or_so}, {most_further}x",
+        bool(quick and further <= most_further * passed),
+    )
+
+
+def _growth() -> Table:
+    lines, before = [], 0.0
+    for n in GROWTH:
+        passed, first, others = _measured(draw(n, 30))
+        further = float(np.median(others))
+        cells = (f"{n:,}", seconds(passed), seconds(first), seconds(further))
+        if not before:
+            lines.append(Row((*cells, "")))
+        else:
+            growth = further / before
+            # Ten is linear; larger data leave the processor's caches, as they do in a pass.
+            lines.append(Row((*cells, times(growth)), *at_most(growth, 15, "x")))
+        before = further
+    return Table(
+        "Large real-valued backgrounds: growth",
+        "The same at d = 30; of further rows the median. Growth is the factor to the line above, "
+        "for ten times as many rows; linear time would give 10x.",
+        ("rows", "one pass", "first", "further", "growth"),
+        tuple(lines),
+    )
+
+
+def _memory(n: int, d: int) -> Row:
+    drawn = _DRAWN.format(n=n, d=d)
+    alone = run_process(drawn).peak
+    peak = run_process(drawn + "explain(case)\n").peak - alone
+    size = 8 * n * d
+    cells = (f"{n:,}", str(d), f"{size / 1e6:.0f} MB", times(peak / size))
+    return Row(cells, *at_most(peak / size, 3, "x"))
