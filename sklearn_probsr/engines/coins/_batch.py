@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._jit import inlined, inner, kernel
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._answers import Answers, Candidates, next_member, write
 from sklearn_probsr.engines.coins._table_bounds import Bounds, Fixed, new_memo, pair_once
@@ -139,7 +139,7 @@ def _pick(tables: Tables, walk: _Walk, k: int) -> int:
     return table
 
 
-@inner
+@inlined
 def _fixed(walk: _Walk, k: int) -> Fixed:
     """Return the first k members as what is fixed."""
     last = walk.chosen[k - 1] if k > 0 else -1
@@ -153,7 +153,7 @@ def _certain(walk: _Walk, k: int, blur: float) -> bool:
     return certain
 
 
-@inner
+@inlined
 def _judge(found: Bounds, walk: _Walk, k: int, blur: float) -> Bounds:
     """Return bounds that know of certainty."""
     if _certain(walk, k, blur):

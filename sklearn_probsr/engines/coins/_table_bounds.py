@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner
+from sklearn_probsr.engines._jit import inlined, inner
 from sklearn_probsr.engines.coins._tables import Tables
 from sklearn_probsr.engines.coins._vaaler import sin_cos_turns
 
@@ -124,7 +124,7 @@ def _slot(memo: Memo, key: np.uint64) -> np.int64:
     return np.int64(-1)
 
 
-@inner
+@inlined
 def pair_once(
     memo: Memo,
     positive: bool,
