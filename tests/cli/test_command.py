@@ -234,8 +234,9 @@ def test_coins_are_for_zeros_and_ones(fails):
     data.to_csv("data.csv", index=False)
     command = ("compare", "model.skops", "data.csv", "--target", "said", "--background", "uniform")
     assert fails(*command) == (
-        "X must be 0 or 1 in every column, got 2.5 in row 3, column 'debt'. Binarize it first. "
-        "Or leave --background uniform out: rows replace what is unknown then."
+        "X must be 0 or 1 in every column, got 2.5 in row 3, column 'debt'. This distribution "
+        "needs features with states, and knows no other there. Pass data as masker, where numbers "
+        "may be any, or bin the column in the Pipeline. Or leave --background uniform out: rows replace what is unknown then."
     )
 
 
