@@ -4,7 +4,7 @@ Contributions are counted in whole numbers of one scale, a power of two, signed 
 Each column's is rounded down where it has more digits; a margin is then short by at most one for
 every column, and less than one for the level, so margins just below 0 are looked at again with all
 their digits. Nothing of this is stored: floats are cut to whole numbers as they are asked for
-(Proposition 15), which costs about what reading a table would.
+(Proposition 38), which costs about what reading a table would.
 
 No sum wraps. With d columns, all integers here and in ``engines.rows`` are margins, sums of gains
 of different units, or a margin and such a sum, less a floor of ``-d - 2``. The first two are at

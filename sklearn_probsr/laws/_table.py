@@ -27,7 +27,7 @@ from sklearn_probsr.model._base import Model
 __all__ = ["Table"]
 
 # Contributions of an instance below this, of values below this times the largest of the background,
-# are cut to whole numbers in floats (Proposition 15).
+# are cut to whole numbers in floats (Proposition 38).
 _ROOM = 2.0**50
 # So many states are told apart by comparing them one by one.
 _FEW = 64

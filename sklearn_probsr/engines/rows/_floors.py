@@ -1,7 +1,7 @@
 """Products of floats, cut to whole numbers of a scale without ever rounding the wrong way.
 
 ``floor(w x / s)`` with a power of two ``s`` is had from one float product and, where that product
-is a whole number, from the sign of its error (Proposition 15). Signs of whole sums of products are
+is a whole number, from the sign of its error (Proposition 38). Signs of whole sums of products are
 told by expansions: floats that do not overlap, whose sum is exact (Shewchuk 1997).
 
 The kernels are strict: a product is rounded once, and no sum is taken in another order.
