@@ -18,13 +18,13 @@ from sklearn_probsr.engines._jit import strict_inner, strict_kernel
 
 __all__ = ["Factors", "Ranges", "add_floors", "are_whole", "factors", "ranges_of", "signs_of"]
 
-# Factors below this have products between -1 and 1, of which the sign is enough.
+# Factors below this have products between -1 and 1, of which the sign is enough (Proposition 38).
 _TINY = 2.0**-60
 # Veltkamp's constant: it splits 53 bits into two halves.
 _SPLIT = 134217729.0
 # Rows that are gone through column by column at a time: they fit a processor's nearest cache.
 _BLOCK = 64
-# Products in this range, and their errors, are floats without loss.
+# Products in this range, and their errors, are floats without loss (Proposition 38).
 _LEAST_PRODUCT, _MOST_PRODUCT = 2.0**-900, 2.0**900
 _MOST_FACTOR = 2.0**900
 _UNKNOWN = 2
@@ -197,9 +197,9 @@ def signs_of(
     row: NDArray[np.float64],
     fixed: NDArray[np.bool_],
     weights: NDArray[np.float64],
-    threshold: float,
+    cut: float,
 ) -> NDArray[np.int64]:
-    """Return the sign of ``z · weights - threshold``, where z is a row with some columns fixed.
+    """Return the sign of ``z · weights - cut``, where z is a row with some columns fixed.
 
     -1, 0 or 1, exactly; 2 where a product is beyond what floats hold without loss.
     """
@@ -207,8 +207,8 @@ def signs_of(
     found = np.empty(len(rows), dtype=np.int64)
     parts = np.empty(2 * d + 1)
     for k in range(len(rows)):
-        n = _grow(parts, 0, -threshold)
-        sure = abs(threshold) <= _MOST_PRODUCT
+        n = _grow(parts, 0, -cut)
+        sure = abs(cut) <= _MOST_PRODUCT
         for j in range(d):
             x = row[j] if fixed[j] else rows[k, j]
             w = weights[j]
