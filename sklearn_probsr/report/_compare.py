@@ -128,6 +128,7 @@ def compare_explained(
         missing["sure_size"] = str(error)
     values = _shap_values(law, told, _rows_of(shap_values, at, len(whole)))
     table = _columns(law, told, known.get(1.0), values, decimal_fraction(delta))
+    table |= {"status": told.status.astype(object), "message": told.message}
     if dependence:
         other = _otherwise(law, told)
         if not other:
@@ -141,7 +142,7 @@ def compare_explained(
         everywhere = np.zeros((len(whole), linear.n_units))
         everywhere[at] = values
         values = everywhere
-    table |= {"status": whole.status.astype(object), "message": whole.message}
+        table |= {"status": whole.status.astype(object), "message": whole.message}
     return Comparison(
         table=table,
         shap_values=values,
@@ -182,7 +183,7 @@ def _rows_of(given: Any, at: NDArray[np.intp], n: int) -> Any:
 # What a column has for an invalid row, if that is not "unknown".
 _OF_NOTHING: dict[str, Any] = {
     "prediction": None, "minimality": None, "reason_size": 0, "guarantee_lower": 0.0,
-    "guarantee_upper": 1.0,
+    "guarantee_upper": 1.0, "status": None, "message": None,
 }  # fmt: skip
 
 
