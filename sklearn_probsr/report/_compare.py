@@ -167,6 +167,7 @@ def compare_explained(
     if sure is not None and task.max_size is None and not np.isnan(table["sure_size"]).any():
         known[1.0] = sure
     missing |= gaps(table, delta, missing)
+    table |= {"status": told.status.astype(object), "message": told.message}
     if dependence:
         other = _otherwise(law, told)
         if not other:
@@ -180,7 +181,7 @@ def compare_explained(
         everywhere = np.zeros((len(whole), linear.n_units))
         everywhere[at] = values
         values = everywhere
-    table |= {"status": whole.status.astype(object), "message": whole.message}
+        table |= {"status": whole.status.astype(object), "message": whole.message}
     return Comparison(
         table=table,
         shap_values=values,
@@ -230,7 +231,7 @@ def _rows_of(given: Any, at: NDArray[np.intp], n: int) -> Any:
 # What a column has for an invalid row, if that is not "unknown".
 _OF_NOTHING: dict[str, Any] = {
     "prediction": None, "minimality": None, "reason_size": 0, "guarantee_lower": 0.0,
-    "guarantee_upper": 1.0,
+    "guarantee_upper": 1.0, "status": None, "message": None,
 }  # fmt: skip
 
 

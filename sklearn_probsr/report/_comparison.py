@@ -104,14 +104,14 @@ class Comparison:
             ``top_shap_guarantee_lower`` and ``top_shap_guarantee_upper`` (of the
             ``reason_size`` features with the largest abs(SHAP)); ``overlap`` (of those with the
             reason, Jaccard); ``shap_share`` (of the abs(SHAP) mass inside the reason);
-            ``hurting`` (how many of those features speak against the prediction). If `compare` was
+            ``hurting`` (how many of those features speak against the prediction); ``status`` ("ok",
+            "unreachable" or "invalid") and ``message``. If `compare` was
             asked for the ``dependence``, over background rows ``independent_guarantee_lower`` and
             ``independent_guarantee_upper``, the reason's guarantee if the features were
             independent; over marginals ``joint_guarantee_lower`` and ``joint_guarantee_upper``,
             that in the rows themselves. For each other method its ``_size``,
-            ``_guarantee_lower``, ``_guarantee_upper`` and ``_overlap``. At last ``status`` ("ok",
-            "unreachable" or "invalid") and ``message``. The index is that of the frame that was
-            compared.
+            ``_guarantee_lower``, ``_guarantee_upper`` and ``_overlap``. The index is that of the
+            frame that was compared.
         """
         import pandas as pd
 

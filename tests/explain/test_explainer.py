@@ -215,7 +215,7 @@ def test_wrong_columns_get_the_adapters_errors():
         "X must be 0 or 1 in every column, got 3.5 in row 1, column 'mean radius'. Binarize it "
         "first."
     ):
-        SufficientReasonExplainer(classifier(), X[:9], on_error="raise")(
+        SufficientReasonExplainer(classifier(), X[:400], on_error="raise")(
             np.array([[0.0] * 30, [3.5] + [0.0] * 29])
         )
     model = LinearModel([1.0, 2.0], 0.5)

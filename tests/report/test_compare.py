@@ -90,7 +90,7 @@ def test_every_column_by_brute_force(seed: int, kind: str):
     found = compare(model, data[:5], law, delta=float(DELTA), dependence=True)
     frame = found.to_frame()
     other = "independent" if kind == "joint" else "joint"
-    assert list(frame) == [*COLUMNS, f"{other}_guarantee_lower", f"{other}_guarantee_upper", *FLAGS]
+    assert list(frame) == [*COLUMNS, *FLAGS, f"{other}_guarantee_lower", f"{other}_guarantee_upper"]
     columns = [list(unit.columns) for unit in model.units or ()]
     for i, line in frame.iterrows():
         row = data[int(i)]
@@ -264,7 +264,7 @@ def test_what_dependence_matters_is_told_if_asked_for():
         plain, asked = (compare(model, data, law, dependence=d) for d in (False, True))
         more = [f"{word}_guarantee_lower", f"{word}_guarantee_upper"]
         assert list(plain.to_frame()) == COLUMNS + FLAGS
-        assert list(asked.to_frame()) == [*COLUMNS, *more, *FLAGS]
+        assert list(asked.to_frame()) == [*COLUMNS, *FLAGS, *more]
         pd.testing.assert_frame_equal(plain.to_frame(), asked.to_frame()[COLUMNS + FLAGS])
         told = asked.summary().split("\n")
         assert plain.summary().split("\n") == told[:-1]
