@@ -281,7 +281,8 @@ def test_coins_are_for_zeros_and_ones(fails):
     assert fails(*command) == (
         "X must be 0 or 1 in every column, got 2.5 in row 3, column 'debt'. This distribution "
         "needs features with states, and knows no other there. Pass data as masker, where numbers "
-        "may be any, or bin the column in the Pipeline. Or leave --background uniform out: rows replace what is unknown then."
+        "may be any, or bin the column in the Pipeline. Or leave --background uniform out: "
+        "rows replace what is unknown then."
     )
 
 
