@@ -211,13 +211,8 @@ def test_wrong_columns_get_the_adapters_errors():
         "[x] for a single instance."
     ):
         explainer()(np.zeros(29))
-    with refused(
-        "X must be 0 or 1 in every column, got 3.5 in row 1, column 'mean radius'. Binarize it "
-        "first."
-    ):
-        SufficientReasonExplainer(classifier(), X[:400], on_error="raise")(
-            np.array([[0.0] * 30, [3.5] + [0.0] * 29])
-        )
+    # The background is 0/1, and its numbers are numbers all the same.
+    assert len(explainer()(np.array([[0.0] * 30, [3.5] + [0.0] * 29]))) == 2
     model = LinearModel([1.0, 2.0], 0.5)
     with refused("X must have one column per feature, 2, got 3."):
         SufficientReasonExplainer(model)([[1, 0, 1]])
