@@ -36,7 +36,9 @@ class RowsProver(Prover):
         self.seen = view
         self.total = self.seen.total
         self.needed = math.ceil(task.delta * self.total)  # the least weight that reaches delta
-        self.budget = task.effort.visits(len(self.seen.margins))
+        n = len(self.seen.margins)
+        self.for_proofs = task.effort.more_visits(n, len(self.members))
+        self.budget = task.effort.visits(n) + self.for_proofs
         self.rows, self.safe = self.seen.opened(self.members, task.include)
         self.most = self.safe + int(self.rows.weights.sum())  # no set keeps more
         self.places = {u: j for j, u in enumerate(self.members)}
@@ -147,6 +149,7 @@ class RowsProver(Prover):
 
     def improve(self, chosen: set[int]) -> set[int]:
         """Return the best set of the same size, as far as the budget goes."""
+        self.budget, self.for_proofs = self.budget - self.for_proofs, 0
         while better := self._better(len(chosen), self.weight(chosen)):
             chosen = better
         return chosen

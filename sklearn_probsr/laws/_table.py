@@ -31,6 +31,8 @@ __all__ = ["Table"]
 _ROOM = 2.0**50
 # So many states are told apart by comparing them one by one.
 _FEW = 64
+# Models and scales for which binary contributions are remembered.
+_MOST_WHOLES = 256
 
 
 class Table:
@@ -67,6 +69,7 @@ class Table:
         self.binary = units is None or (one_each and bool(((rows == 0) | (rows == 1)).all()))
         self.rows = _frozen(rows if self.binary else rows.astype(np.float64, copy=False))
         self.single = np.array([len(at) == 1 for at in self.columns], dtype=np.bool_)
+        self._wholes: dict[tuple[bytes, int], NDArray[np.int64]] = {}
         self._extremes: dict[tuple[bytes, int], tuple[Fraction, Fraction]] = {}
 
     @property
@@ -138,14 +141,13 @@ class Table:
         """Write what is known of some units less what they contribute in each row."""
         n = len(self.rows)
         rivals = out.shape[1] // n
+        lines = out.reshape(-1, n, rivals)[:, :, rival]
+        lines[...] = known[:, None]
         if self.binary:
-            whole = self._whole_ones(weights, exponent)
-            for line, u in enumerate(units):
-                out[line, rival::rivals] = np.where(
-                    self._ones[u], known[line] - whole[u], known[line]
-                )
+            at = np.array(units, dtype=np.intp)
+            left = known - self._whole_ones(weights, exponent)[at]
+            np.copyto(lines, left[:, None], where=self._ones[at])
             return
-        out.reshape(-1, n, rivals)[:, :, rival] = known[:, None]
         add_floors(self.rows, self._factors(weights, exponent, units), -1, out, rivals, rival)
 
     def sums(self, weights: NDArray[np.float64], exponent: int) -> NDArray[np.int64]:
@@ -161,9 +163,15 @@ class Table:
         return summed
 
     def _whole_ones(self, weights: NDArray[np.float64], exponent: int) -> NDArray[np.int64]:
-        """Return what binary units contribute when they are 1."""
-        scale = Fraction(2) ** exponent
-        return np.array([Fraction(w) // scale for w in weights[self.first].tolist()], np.int64)
+        """Return what binary units contribute when they are 1, computed once."""
+        key = (weights.tobytes(), exponent)
+        if key not in self._wholes:
+            if len(self._wholes) >= _MOST_WHOLES:  # instances far out have scales of their own
+                self._wholes.clear()
+            scale = Fraction(2) ** exponent
+            each = [Fraction(w) // scale for w in weights[self.first].tolist()]
+            self._wholes[key] = np.array(each, dtype=np.int64)
+        return self._wholes[key]
 
     def means(self, weights: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
         """Return about what each unit contributes on average."""
