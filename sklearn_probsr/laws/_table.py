@@ -98,7 +98,10 @@ class Table:
     def sizes(self) -> list[Fraction]:
         """The largest size of a value in every column."""
         if self.binary:
-            return [Fraction(1)] * self.n_columns
+            sizes = [Fraction(0)] * self.n_columns
+            for column, most in zip(self.first, self.ranges_of_ones[1].tolist(), strict=True):
+                sizes[column] = Fraction(int(most))
+            return sizes
         largest = np.maximum(np.abs(self._ranges.least), np.abs(self._ranges.most))
         return [Fraction(x) for x in largest.tolist()]
 
@@ -109,7 +112,8 @@ class Table:
         the finest.
         """
         if self.binary:
-            digits = [Fraction(w) / Fraction(2) ** finest for w in weights.tolist()]
+            seen = weights[self.first][self.ranges_of_ones[1]].tolist()
+            digits = [Fraction(w) / Fraction(2) ** finest for w in seen]
             exact, bits = all(c.denominator == 1 for c in digits), 0
             for c in digits if exact else ():
                 bits |= int(c)
@@ -163,13 +167,15 @@ class Table:
         return summed
 
     def _whole_ones(self, weights: NDArray[np.float64], exponent: int) -> NDArray[np.int64]:
-        """Return what binary units contribute when they are 1, computed once."""
+        """Return what binary units contribute when they are 1 in some row, computed once."""
         key = (weights.tobytes(), exponent)
         if key not in self._wholes:
             if len(self._wholes) >= _MOST_WHOLES:  # instances far out have scales of their own
                 self._wholes.clear()
             scale = Fraction(2) ** exponent
-            each = [Fraction(w) // scale for w in weights[self.first].tolist()]
+            seen = self.ranges_of_ones[1].tolist()
+            ones = zip(weights[self.first].tolist(), seen, strict=True)
+            each = [Fraction(w) // scale if there else 0 for w, there in ones]
             self._wholes[key] = np.array(each, dtype=np.int64)
         return self._wholes[key]
 

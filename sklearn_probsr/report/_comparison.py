@@ -214,7 +214,7 @@ class Comparison:
         """
         from sklearn_probsr.report._page import page
 
-        text = page(self._explained, title).encode()
+        text = page(self, title).encode()
         atomically(Path(path), lambda file: file.write(text))
 
     def to_markdown(self, max_rows: int = 20) -> str:

@@ -113,12 +113,10 @@ def _data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, Any]
     table, growth = comparison.table, comparison.growth
     classes = [visible(str(label)) for label in comparison.classes]
     held: dict[str, list[Any]] = {
-        key: [None if np.isnan(size) else int(size) for size in table[name].tolist()]
-        for key, name in SIZES.items()
-        if has_size(comparison, key)
+        key: _wholes(table[name]) for key, name in SIZES.items() if has_size(comparison, key)
     }
     held |= {
-        "hurting": table["hurting"].tolist(),
+        "hurting": _wholes(table["hurting"]),
         "top": _parts(table["top_shap_guarantee_lower"]),
         "overlap": _short(table["overlap"]),
         "share": _short(table["shap_share"]),
@@ -128,7 +126,7 @@ def _data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, Any]
         if f"{word}_guarantee_lower" in table:
             held[word] = _parts(table[f"{word}_guarantee_lower"])
     for k, name in enumerate(comparison.others):
-        held[f"other-{k}-size"] = table[f"{name}_size"].tolist()
+        held[f"other-{k}-size"] = _wholes(table[f"{name}_size"])
         held[f"other-{k}-lower"] = _parts(table[f"{name}_guarantee_lower"])
     words = sorted(set(growth.minimality.ravel().tolist()))
     return {
@@ -222,8 +220,14 @@ def _packed(data: dict[str, Any]) -> dict[str, Any]:
     return {"deflated": base64.b64encode(zlib.compress(text.encode(), 6)).decode()}
 
 
+def _wholes(sizes: NDArray[Any]) -> list[int | None]:
+    """Return sizes, None where there are none."""
+    return [None if np.isnan(size) else int(size) for size in sizes.tolist()]
+
+
 def _parts(lower: NDArray[np.float64]) -> list[int]:
-    """Return lower bounds in whole parts, rounded down."""
+    """Return lower bounds in whole parts, rounded down; 0 where nothing is known."""
+    lower = np.nan_to_num(lower)
     parts = np.floor(lower * _PARTS + 1e-6)  # 0.57 is 5700 parts, though its product is less
     whole: list[int] = (parts - (parts / _PARTS > lower)).astype(np.int64).tolist()
     return whole

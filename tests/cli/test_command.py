@@ -227,17 +227,22 @@ def test_compare_takes_a_background(run, fails):
     assert "by those of the only row of one.csv.\n" in run(*command, "one.csv").out
 
 
-def test_coins_are_for_zeros_and_ones(fails):
-    """Numbers cannot be drawn from coins; what to do is said."""
+def test_coins_are_for_zeros_and_ones(run):
+    """Numbers cannot be drawn from coins: such a row is flagged, and what to do is said."""
     data = pd.read_csv("data.csv").astype({"debt": float})
     data.loc[3, "debt"] = 2.5
     data.to_csv("data.csv", index=False)
-    command = ("compare", "model.skops", "data.csv", "--target", "said", "--background", "uniform")
-    assert fails(*command) == (
-        "X must be 0 or 1 in every column, got 2.5 in row 3, column 'debt'. This distribution "
-        "needs features with states, and knows no other there. Pass data as masker, where numbers "
-        "may be any, or bin the column in the Pipeline. Or leave --background uniform out: rows "
-        "replace what is unknown then."
+    done = run(
+        "compare", "model.skops", "data.csv", "--target", "said", "--background", "uniform",
+        "-o", "found.csv",
+    )  # fmt: skip
+    assert done.code == 3
+    found = pd.read_csv("found.csv")
+    assert found["status"].tolist() == ["ok"] * 3 + ["invalid"] + ["ok"] * (len(found) - 4)
+    assert found["message"][3] == (
+        "X must be 0 or 1 in every column, got 2.5 in column 'debt'. This distribution needs "
+        "features with states, and knows no other there. Pass data as masker, where numbers may be "
+        "any, or bin the column in the Pipeline."
     )
 
 

@@ -35,7 +35,7 @@ def broken(n: int = 12) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return rows, and the same with two that no model takes."""
     X = tumours()[0][400 : 400 + n].set_axis([f"p{i}" for i in range(n)])
     wrong = X.copy()
-    wrong.iloc[3, 2], wrong.iloc[8, 1] = np.nan, 7
+    wrong.iloc[3, 2], wrong.iloc[8, 1] = np.nan, np.inf
     return X, wrong
 
 
@@ -64,8 +64,8 @@ def test_invalid_rows_are_flagged_and_the_others_explained(tmp_path: Path):
     for one in (found, pickle.loads(pickle.dumps(found)), loaded):
         assert one.status.tolist() == np.where(fine, "ok", "invalid").tolist()
         assert one.message[3] == (
-            "X must be 0 or 1 in every column, got nan in column 'mean perimeter'. Binarize it "
-            "first."
+            "X must hold finite numbers, got nan in column 'mean perimeter'. Fill in or drop what "
+            "is missing."
         )
         assert (one.message[fine] == "").all()
         assert not one.reason_mask[~fine].any()
@@ -154,8 +154,8 @@ def test_the_first_row_is_an_error_if_asked():
     """With on_error='raise' the row is named by its number in the batch, in any piece of it."""
     X, wrong = broken(40)
     message = (
-        "X must be 0 or 1 in every column, got nan in row 3, column 'mean perimeter'. Binarize it "
-        "first."
+        "X must hold finite numbers, got nan in row 3, column 'mean perimeter'. Fill in or drop "
+        "what is missing."
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         explainer(on_error="raise")(wrong)

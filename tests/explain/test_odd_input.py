@@ -118,7 +118,7 @@ def test_a_law_that_needs_states_says_so():
     )
     for law in (Matching(flags, min_rows=5), Product.fit(flags), "uniform"):
         with pytest.raises(InvalidInputError, match=re.escape(rest)):
-            SufficientReasonExplainer(fitted, law)(flags.head(2).assign(b=3.0))
+            SufficientReasonExplainer(fitted, law, on_error="raise")(flags.head(2).assign(b=3.0))
     for law in (flags, Background(flags), Marginals.fit(flags)):
         assert len(SufficientReasonExplainer(fitted, law)(flags.head(2).assign(b=3.0))) == 2
     assert len(compare(fitted, flags.head(2).assign(b=3.0), flags)) == 2

@@ -202,6 +202,8 @@ def test_the_table_of_a_comparison() -> None:
     X, _, model = wine()
     rows, found = X[::9], compared()
     frame, values = found.to_frame(), found.shap_values
+    assert frame.index.equals(rows.index)
+    frame = frame.reset_index(drop=True)
     scaled, base = model[0].transform(rows), model[0].transform(X).mean(axis=0)
     order = {label: k for k, label in enumerate(model.classes_)}
     for i in range(len(rows)):

@@ -239,6 +239,7 @@ def test_numbers_are_those_of_the_table(kind: str, tmp_path: Path):
                 assert part == parts(bound)
     assert data["short"] == (table["top_shap_guarantee_lower"] < found.delta).tolist()
     live = {"row", "class", "reason", "size", "lower", "proved"}
+    live |= {"id"} if "ids" in data else set()
     assert {column["key"] for column in data["table"]} == live | data["columns"].keys()
 
 
