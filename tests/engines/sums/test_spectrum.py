@@ -84,6 +84,7 @@ def test_spectra_of_real_values_agree_with_counting(size: int):
         assert shared.width < 2e-2
 
 
+@long_loops
 @pytest.mark.parametrize("d", [140, 280, 330])
 def test_tables_are_capped(d: int):
     """A rest of a few units leaves nearly all nodes: then the degree is lower."""
@@ -99,6 +100,7 @@ def test_tables_are_capped(d: int):
     assert spectra[-1].degree == shared.degrees[-1]  # where reasons are looked for, nothing is lost
 
 
+@long_loops
 def test_factors_do_not_depend_on_threads():
     """Jobs have fewer threads than a process alone, and the digits of BLAS depend on them."""
     rng = np.random.default_rng(0)
