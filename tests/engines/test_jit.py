@@ -63,7 +63,12 @@ def ask(package: Path, before: str = "") -> list[str]:
     """Return what a process prints that may write to the temporary folder only."""
     env = {**os.environ, "PYTHONPATH": str(package / "site"), "HOME": str(package / "home")}
     env["TMPDIR"] = str(package / "tmp")
-    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "COVERAGE_PROCESS_START"):
+    for name in (
+        "NUMBA_CACHE_DIR",
+        "NUMBA_DISABLE_JIT",
+        "XDG_CACHE_HOME",
+        "COVERAGE_PROCESS_START",
+    ):
         env.pop(name, None)
     root = os.geteuid() == 0
     done = subprocess.run(
