@@ -61,7 +61,9 @@ ONE_HOT = {"handle_unknown": "ignore", "sparse_output": False}
 
 
 def _credit(*blocks: Any, **kwargs: Any) -> Any:
-    return make_pipeline(make_column_transformer(*blocks, **kwargs), LogisticRegression())
+    return make_pipeline(
+        make_column_transformer(*blocks, **kwargs), LogisticRegression(max_iter=10_000)
+    )
 
 
 PIPELINES: dict[str, Callable[[], Any]] = {
@@ -182,10 +184,12 @@ def test_counts_may_grow():
     X = CREDIT.head(2).assign(children=[3, 0], late=[7.0, 0.0])
     assert explainer(X).reasons.prediction.tolist() == fitted.predict(X).tolist()
     texts, y = ["good", "bad", "good day", "bad day"] * 5, [1, 0, 1, 0] * 5
-    counts = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, y)
+    counts = make_pipeline(CountVectorizer(), LogisticRegression(max_iter=10_000)).fit(texts, y)
     found = SufficientReasonExplainer(counts, texts)(["good good good", "day"])
     assert found.reasons.prediction.tolist() == counts.predict(["good good good", "day"]).tolist()
-    words = make_pipeline(CountVectorizer(binary=True), LogisticRegression()).fit(texts, y)
+    words = make_pipeline(CountVectorizer(binary=True), LogisticRegression(max_iter=10_000)).fit(
+        texts, y
+    )
     assert all(unit.is_binary for unit in adapt(words, texts).units)
 
 
@@ -197,7 +201,7 @@ def test_zeros_and_ones_are_as_quick_as_booleans(law: Callable[[Any], Any]):
         rng.random((60, 30)) < rng.random(30), columns=[f"f{i}" for i in range(30)]
     )
     y = flags.to_numpy() @ rng.normal(size=30) > 0
-    fitted = LogisticRegression().fit(flags.astype(float), y)
+    fitted = LogisticRegression(max_iter=10_000).fit(flags.astype(float), y)
     binary = SufficientReasonExplainer(fitted, law(flags), prove=False)
     real = SufficientReasonExplainer(fitted, law(flags.astype(float)), prove=False)
     assert all(unit.is_binary for unit in adapt(fitted, flags).units)
@@ -217,7 +221,9 @@ def test_columns_are_found_as_predict_finds_them():
     assert explainer(X).reasons.prediction.tolist() == fitted.predict(X).tolist()
     table = pl.DataFrame(X.to_dict("list"))
     assert np.array_equal(explainer(table).reason_mask, explainer(X).reason_mask)
-    scaled = make_pipeline(VarianceThreshold(), LogisticRegression()).fit(CREDIT[NUMBERS], Y)
+    scaled = make_pipeline(VarianceThreshold(), LogisticRegression(max_iter=10_000)).fit(
+        CREDIT[NUMBERS], Y
+    )
     with pytest.raises(ValueError, match="in their order, got 'late' as column 0"):
         SufficientReasonExplainer(scaled, CREDIT[NUMBERS])(CREDIT[NUMBERS[::-1]])
 
@@ -234,7 +240,7 @@ def test_gaps_are_categories(kind: str, unknown: str, drop: str | None):
     columns = make_column_transformer(
         (OneHotEncoder(handle_unknown=unknown, drop=drop), ["job"]), (StandardScaler(), ["age"])
     )
-    fitted = make_pipeline(columns, LogisticRegression()).fit(X, Y)
+    fitted = make_pipeline(columns, LogisticRegression(max_iter=10_000)).fit(X, Y)
     rows = pa.table({c: gaps[c].tolist() for c in gaps}) if kind == "arrow" else X
     explainer = SufficientReasonExplainer(fitted, rows)
     assert "job: missing" in explainer.linear_model.units[0].labels
@@ -253,6 +259,6 @@ def test_a_pair_takes_the_names_of_a_frame():
 
 def test_a_voting_classifier_is_last():
     """What cannot be explained and comes last has no part after it."""
-    vote = VotingClassifier([("a", LogisticRegression())]).fit(CREDIT[NUMBERS], Y)
+    vote = VotingClassifier([("a", LogisticRegression(max_iter=10_000))]).fit(CREDIT[NUMBERS], Y)
     with pytest.raises(ValueError, match=r"Fit a linear classifier in its place\.$"):
         SufficientReasonExplainer(vote, CREDIT[NUMBERS])
