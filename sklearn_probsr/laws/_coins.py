@@ -96,23 +96,22 @@ class CoinLaw(Law):
                 found.minimality[i], found.mask[i] = "", False
         return {}
 
-    def follow(
-        self, rows: Row, orders: NDArray[np.intp], at: NDArray[np.int64], delta: Fraction
-    ) -> Lengths:
-        """Follow one order of the units of every row, any order: on spectra, then one by one."""
-        found = Lengths.empty(len(rows))
-        left = self.sums.follow_together(rows, orders, at, delta, found)
-        for i in np.flatnonzero(left).tolist():
-            self.follow_one(i, rows[i], orders[i].tolist(), int(at[i]), delta, found)
-        return found
+    def follow_together(
+        self,
+        rows: Row,
+        orders: NDArray[np.intp],
+        at: NDArray[np.int64],
+        delta: Fraction,
+        found: Lengths,
+    ) -> NDArray[np.bool_]:
+        """Follow orders on the spectra of the sums, and say which rows are left."""
+        return self.sums.follow_together(rows, orders, at, delta, found)
 
-    def score(
+    def score_together(
         self, rows: Row, mask: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Bound the guarantee of one set of units for every row."""
-        lower, upper, left = self.sums.score_together(rows, mask)
-        lower[left], upper[left] = super().score(rows[left], mask[left])
-        return lower, upper
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Bound sets by the spectra of the sums, and say which rows are left."""
+        return self.sums.score_together(rows, mask)
 
     @property
     def nbytes(self) -> int:

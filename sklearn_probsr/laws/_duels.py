@@ -203,10 +203,6 @@ class RivalCosts(View):
         """Tell whether leaving a unit unknown may gain anything, before some rival."""
         return any(duel.can_gain(unit) for duel in self.duels)
 
-    def is_certain(self, fixed: Collection[int]) -> bool:
-        """Tell whether a set keeps the class for certain."""
-        return all(duel.is_certain(fixed) for duel in self.duels)
-
     def certain_along(self, order: Sequence[int]) -> list[bool]:
         """Tell for each size whether so many units along an order keep the class for certain."""
         return [

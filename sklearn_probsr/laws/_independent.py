@@ -107,36 +107,17 @@ class IndependentLaw(Law):
         """Follow one order of every row as far as spectra tell, and say which rows are left."""
         shared = self.spectra(True, True) if len(rows) and delta < 1 else None
         if shared is None:
-            return np.ones(len(rows), dtype=np.bool_)
+            return super().follow_together(rows, orders, at, delta, found)
         return follow_spectra(self, shared, rows, orders, at, delta, found)
-
-    def follow(
-        self, rows: Row, orders: NDArray[np.intp], at: NDArray[np.int64], delta: Fraction
-    ) -> Lengths:
-        """Follow one order of the units of every row, any order: on spectra, then one by one."""
-        found = Lengths.empty(len(rows))
-        left = self.follow_together(rows, orders, at, delta, found)
-        for i in np.flatnonzero(left).tolist():
-            self.follow_one(i, rows[i], orders[i].tolist(), int(at[i]), delta, found)
-        return found
 
     def score_together(
         self, rows: Row, mask: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         """Bound the guarantee of one set of every row by spectra, and say which rows are left."""
-        n = len(rows)
-        shared = self.spectra(True, True) if n else None
+        shared = self.spectra(True, True) if len(rows) else None
         if shared is None:
-            return np.zeros(n), np.ones(n), np.ones(n, dtype=np.bool_)
+            return super().score_together(rows, mask)
         return score_spectra(self, shared, rows, mask)
-
-    def score(
-        self, rows: Row, mask: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Bound the guarantee of one set of units for every row."""
-        lower, upper, left = self.score_together(rows, mask)
-        lower[left], upper[left] = super().score(rows[left], mask[left])
-        return lower, upper
 
     @property
     def nbytes(self) -> int:

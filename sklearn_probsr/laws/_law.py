@@ -93,9 +93,20 @@ class Law(ABC):
         ``at`` is how many units to look at closely.
         """
         found = Lengths.empty(len(rows))
-        for i in range(len(rows)):
+        for i in np.flatnonzero(self.follow_together(rows, orders, at, delta, found)).tolist():
             self.follow_one(i, rows[i], orders[i].tolist(), int(at[i]), delta, found)
         return found
+
+    def follow_together(
+        self,
+        rows: Row,
+        orders: NDArray[np.intp],
+        at: NDArray[np.int64],
+        delta: Fraction,
+        found: Lengths,
+    ) -> NDArray[np.bool_]:
+        """Follow the orders of the rows that a batch kernel decides, and say which are left."""
+        return np.ones(len(rows), dtype=np.bool_)
 
     def follow_one(
         self, i: int, row: Row, order: list[int], at: int, delta: Fraction, found: Lengths
@@ -119,11 +130,18 @@ class Law(ABC):
         self, rows: Row, mask: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Bound the guarantee of one set of units for every row."""
-        known = [
-            self.view(row).enclose(np.flatnonzero(mask[i]).tolist()) for i, row in enumerate(rows)
-        ]
-        lower, upper = ([getattr(one, end) for one in known] for end in ("lower", "upper"))
-        return np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
+        lower, upper, left = self.score_together(rows, mask)
+        for i in np.flatnonzero(left).tolist():
+            known = self.view(rows[i]).enclose(np.flatnonzero(mask[i]).tolist())
+            lower[i], upper[i] = known.lower, known.upper
+        return lower, upper
+
+    def score_together(
+        self, rows: Row, mask: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Bound the sets of the rows that a batch kernel knows, and say which rows are left."""
+        n = len(rows)
+        return np.zeros(n), np.ones(n), np.ones(n, dtype=np.bool_)
 
     @property
     def nbytes(self) -> int:
