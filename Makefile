@@ -30,7 +30,7 @@ measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
 
 # Coverage cannot see compiled code run; here it does.
 interpreted: $(VENV)/.test ## Run those of the engines without compiling, and note lines too
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -rs tests/engines \
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal tests/engines \
 		--cov --cov-append --cov-report= --cov-fail-under=0
 
 coverage: ## Run both and report the lines that neither ran
