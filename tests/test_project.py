@@ -21,7 +21,6 @@ from tests.layout import CORE, PACKAGE, ROOT, SHELLS, imports, module_names
 # A name that stands in two rooms, for one thing seen from both.
 SEEN_FROM_TWO_ROOMS = {
     "_batch": ["engines.coins._batch", "engines.sums._batch"],  # kernels for many rows
-    "_facts": ["engines.rows._facts", "search._facts"],  # rows that share facts
     "_matching": ["distributions._matching", "laws._matching"],
 }
 FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}

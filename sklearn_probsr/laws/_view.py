@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,10 @@ class View(ABC):
 
         None if only enclosures can tell.
         """
+        return None
+
+    def matches(self, features: Collection[int]) -> Any:
+        """Return how many rows share the facts of a set, where that is what is counted."""
         return None
 
     def members(self) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._matching import Matches, MatchingLaw
+from sklearn_probsr.laws._neighbours import Matches
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.results._ordered import Ordered, in_order
@@ -297,7 +297,10 @@ class SufficientReasons:
     def matches(self, i: int, features: Sequence[int]) -> Matches | None:
         """Return the rows that share some facts of a row, under `Matching`."""
         law = law_of(self.model, self.distribution)
-        return law.view(self.rows[i]).matches(features) if isinstance(law, MatchingLaw) else None
+        found: Matches | None = (
+            law.view(self.rows[i]).matches(features) if law.conditional else None
+        )
+        return found
 
     def _columns(self, i: int) -> NDArray[np.bool_]:
         """Tell which columns belong to the units of a reason."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from sklearn_probsr.laws._matching import Matches
+from sklearn_probsr.laws._neighbours import Matches
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._exact import decimal_fraction
 

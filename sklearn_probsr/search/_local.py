@@ -13,19 +13,15 @@ from functools import partial
 import numpy as np
 
 from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._matching import MatchingLaw
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Found, Task, unreachable
 from sklearn_probsr.laws._view import Row
-from sklearn_probsr.search._facts import search_facts
 
 __all__ = ["search"]
 
 
 def search(law: Law, rows: Row, task: Task) -> Found:
     """Return a small set of each row that reaches delta, and what was proved of it."""
-    if isinstance(law, MatchingLaw):
-        return search_facts(law, rows, task)
     found = Found.empty(len(rows), law.model.n_units)
     starts = law.together(rows, task, found)
     for i in np.flatnonzero(found.minimality == "").tolist():

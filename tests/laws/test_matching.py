@@ -34,8 +34,8 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.engines._clopper_pearson import clopper_pearson
 from sklearn_probsr.engines.rows._facts import worth
+from sklearn_probsr.laws import _fewest_facts as conditional
 from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.search import _facts as conditional
 from tests.oracle import Case, matching_count
 from tests.strategies import cases, levels, models
 

@@ -15,12 +15,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.engines.rows._facts import Rules, best_of_size, worth
-from sklearn_probsr.laws._matching import MatchingLaw, Neighbours, and_all, counts
+from sklearn_probsr.laws._neighbours import Neighbours, and_all, counts
 from sklearn_probsr.laws._task import Found, Task
-from sklearn_probsr.laws._view import Row
 
-__all__ = ["search_facts"]
+__all__ = ["fewest_facts", "rules_of"]
 
 # Words of 64 rows that the exact search of one instance may look at: about 10 ms.
 _BUDGET = 10_000_000
@@ -30,19 +30,18 @@ _BEAM = 32
 _MOST_SUBSETS = 10
 
 
-def search_facts(law: MatchingLaw, rows: Row, task: Task) -> Found:
-    """Return for each row a small set that reaches delta in the rows searched, and its bounds."""
-    found = Found.empty(len(rows), law.model.n_units)
-    matching = law.distribution
+def fewest_facts(i: int, seen: Neighbours, task: Task, rules: Rules, found: Found) -> None:
+    """Write down for a row a small set that reaches delta in the rows searched, and its bounds."""
+    features, minimality, least = _Search(seen, task, rules).run(
+        partial(found.give_up, i, task=task)
+    )
+    found.write(i, features, seen.enclose(features), minimality, least)
+
+
+def rules_of(matching: Matching, delta: Fraction) -> Rules:
+    """Return in whole numbers when rows that share facts are enough, and good enough."""
     n = int(np.count_nonzero(~matching.confirming))
-    make = _cautious_rules if matching.cautious else _rules
-    rules = law.rules.get(task.delta, lambda: make(n, matching.min_rows, task.delta))
-    for i in range(len(rows)):
-        seen = law.view(rows[i])
-        give_up = partial(found.give_up, i, task=task)
-        features, minimality, least = _Search(seen, task, rules).run(give_up)
-        found.write(i, features, seen.enclose(features), minimality, least)
-    return found
+    return (_cautious_rules if matching.cautious else _rules)(n, matching.min_rows, delta)
 
 
 def _rules(n: int, least: int, delta: Fraction) -> Rules:
