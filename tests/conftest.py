@@ -13,11 +13,9 @@ settings.register_profile(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=examples(100),
+    max_examples=examples(120),
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile(
-    "thorough", settings.get_profile("ci"), derandomize=False, max_examples=5_000
-)
+settings.register_profile("thorough", settings.get_profile("ci"), derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -1,9 +1,13 @@
-"""Tests that also run without compiling, so that coverage sees the kernels: fewer and shorter."""
+"""How much is tested: more when asked to be thorough, less where kernels are interpreted."""
 
 from __future__ import annotations
 
+import os
+
 import numba
 import pytest
+
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 # NUMBA_DISABLE_JIT=1 sets it; a step of a kernel then takes a few hundred times as long.
 INTERPRETED = bool(numba.config.DISABLE_JIT)
@@ -12,8 +16,10 @@ long_loops = pytest.mark.skipif(INTERPRETED, reason="takes minutes where kernels
 
 
 def examples(many: int) -> int:
-    """Return how many examples Hypothesis is to draw."""
-    return 5 if INTERPRETED else many
+    """Return how many examples Hypothesis is to draw; half of what is worth it in every run."""
+    if INTERPRETED:
+        return 5
+    return 4 * many if THOROUGH else many // 2
 
 
 def cases(many: int, few: int = 1) -> range:

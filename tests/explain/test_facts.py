@@ -117,9 +117,11 @@ def names_of(kind: str) -> list[str]:
     return ["x0", "x1", "x2"] if kind == "array" else NAMES
 
 
+# Every step once with two classes or three, and every way to give rows with a step of each sort.
+PAIRS = [(step, 2 + k % 2) for k, step in enumerate(STEPS)]
 CASES = [
-    *((step, 2, "data", kind) for step in STEPS for kind in ("frame", "array", "columns")),
-    *((step, 3, "data", "frame") for step in STEPS),
+    *((step, classes, "data", "frame") for step, classes in PAIRS),
+    *((step, 2, "data", kind) for step in ("splines", "chain") for kind in ("array", "columns")),
     *(("log1p", 2, law, "frame") for law in ("Background", "Marginals")),
     *(("chain", 3, law, "columns") for law in ("Background", "Marginals")),
 ]
@@ -154,8 +156,7 @@ def test_words_and_values(step: str, classes: int, law: str, kind: str, tmp_path
             assert copy.display_data[i].tolist() == shown[i]
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("step", "classes"), PAIRS)
 def test_pictures(step: str, classes: int):
     """Our waterfall, and shap's waterfall, bar, force and scatter, of the rows as given."""
     explain, X, frame = explained(step, classes)
@@ -185,8 +186,7 @@ def test_pictures(step: str, classes: int):
         plt.close("all")
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("step", "classes"), PAIRS)
 def test_comparisons_and_pages(step: str, classes: int, tmp_path: Path):
     """The values of a comparison, as JSON and on the page."""
     explain, X, frame = explained(step, classes)
@@ -203,9 +203,10 @@ def test_comparisons_and_pages(step: str, classes: int, tmp_path: Path):
         assert [on_page[j] for j in range(3)] == shown[i]
 
 
-@pytest.mark.parametrize("kind", ["frame", "array"])
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("step", ["log1p", "indicator"])
+@pytest.mark.parametrize(
+    ("step", "classes", "kind"),
+    [("log1p", 3, "array"), ("indicator", 2, "frame"), ("indicator", 3, "array")],
+)
 def test_the_command_line(
     step: str, classes: int, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -25,7 +25,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.laws._spectra import row_sums
 
-N = 12
+N = 8
 
 
 def weights(d: int, heavy: float = 1.0) -> NDArray[np.float64]:
@@ -70,9 +70,9 @@ def several(law: Any, d: int, units: Any = None, rows: Any = None) -> tuple[Any,
 
 
 def categorical(model: str) -> tuple[Any, Any, Any]:
-    units, rows = one_hot(30, 4)
     if model == "argmax":
-        return several(Uniform(), 120, units, rows)
+        return several(Uniform(), 48, *one_hot(12, 4))
+    units, rows = one_hot(30, 4)
     w = weights(120)
     return LinearModel(w, float(w.sum() / 4), units=units), Uniform(), rows
 
@@ -155,7 +155,7 @@ def test_a_row_does_not_depend_on_those_beside_it(name: str):
     assert answers(name, range(N), [1] * N) == together(name)
     shuffled = np.random.default_rng(1).permutation(N).tolist()
     assert answers(name, shuffled, [N]) == together(name)
-    assert answers(name, shuffled, [1, 2, 3, 6]) == together(name)
+    assert answers(name, shuffled, [1, 2, 5]) == together(name)
 
 
 @pytest.mark.parametrize("name", ["product", "marginals", "marginals of reals", "uniform"])

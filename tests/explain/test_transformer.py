@@ -66,15 +66,21 @@ def frozen(**options: Any) -> SufficientReasonTransformer:
 
 
 @pytest.mark.filterwarnings("ignore:Skipping check check_array_api_input")
-@pytest.mark.parametrize("output", OUTPUTS)
-def test_check_estimator(output: str):
+def test_check_estimator():
     """Every check passes; none is expected to fail."""
-    results = check_estimator(
-        SufficientReasonTransformer(LogisticRegression(), output=output), on_fail="raise"
-    )
+    results = check_estimator(SufficientReasonTransformer(LogisticRegression()), on_fail="raise")
     skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
     assert {result["status"] for result in results} <= {"passed", "skipped"}
     assert skipped <= {"check_array_api_input"}
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("check", ["general", "data_not_an_array", "preserve_dtypes"])
+def test_checks_of_transformers(check: str, output: str):
+    """Those that see what comes out, for everything that may."""
+    estimator = SufficientReasonTransformer(LogisticRegression(), output=output)
+    run = getattr(estimator_checks, f"check_transformer_{check}")
+    run("SufficientReasonTransformer", estimator)
 
 
 # They fit on a frame and transform an array, or the reverse, which scikit-learn remarks on.

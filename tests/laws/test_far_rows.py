@@ -24,6 +24,7 @@ from sklearn_probsr import (
     sufficient_reason,
 )
 from sklearn_probsr.model._exact import decimal_fraction
+from tests.interpreted import examples
 
 WEIGHTS = st.sampled_from([1.0, -1.0, 2.0, -3.0, 0.1, 0.7, float(np.float32(0.9)), 3e-6, -1e-30])
 SMALL = st.sampled_from([0.0, 1.0, -1.0, 2.0, -3.0, 7.0, 0.3])
@@ -99,7 +100,7 @@ class Truth:
         return self.share[tuple(sorted(features))]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(two_classes() | several_classes(), st.data())
 def test_rows_any_power_of_two_away_are_counted_exactly(
     model: LinearModel | ArgmaxModel, data: st.DataObject
@@ -144,7 +145,7 @@ def test_rows_any_power_of_two_away_are_counted_exactly(
         assert not smaller or reason.minimality == "locally-minimal"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(two_classes() | several_classes(), st.data())
 def test_every_sum_has_room(model: LinearModel | ArgmaxModel, data: st.DataObject):
     """The level, the background and the instance have less than ``2^61`` together, as proved."""

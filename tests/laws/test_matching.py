@@ -36,6 +36,7 @@ from sklearn_probsr.engines._clopper_pearson import clopper_pearson
 from sklearn_probsr.engines.rows._facts import worth
 from sklearn_probsr.laws import _fewest_facts as conditional
 from sklearn_probsr.model._exact import decimal_fraction
+from tests.interpreted import examples
 from tests.oracle import Case, matching_count
 from tests.strategies import cases, levels, models
 
@@ -73,7 +74,7 @@ def best_worth(counts: Any) -> float:
     return max(worth(kept, n - kept) for kept, n in counts)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(cases(largest=6), levels(), st.data())
 def test_the_minimum_among_the_rows_searched(case: Case, delta: float, data: st.DataObject):
     """The set is as small as any that reaches delta there, and the best of its size."""
@@ -104,7 +105,7 @@ def test_the_minimum_among_the_rows_searched(case: Case, delta: float, data: st.
     assert known.lower == clopper_pearson(kept, n, Fraction(1, 20))[0]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(cases(largest=5), st.sampled_from([0.1, 0.3, 0.5, 0.7]), st.data())
 def test_a_cautious_search_asks_for_a_lower_bound(case: Case, delta: float, data: st.DataObject):
     """The set is as small as any whose lower bound reaches delta in the rows searched."""
@@ -125,7 +126,7 @@ def test_a_cautious_search_asks_for_a_lower_bound(case: Case, delta: float, data
     assert pickle.loads(pickle.dumps(law)).cautious
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(cases(largest=6), levels(), st.data())
 def test_constraints_among_the_rows_searched(case: Case, delta: float, data: st.DataObject):
     """Forced in, forced out and at most so many, against all sets that qualify."""
@@ -164,7 +165,7 @@ def test_constraints_among_the_rows_searched(case: Case, delta: float, data: st.
         assert worth(kept, n - kept) == pytest.approx(best, abs=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(cases(largest=6), levels(), st.booleans(), st.data())
 def test_without_a_budget(case: Case, delta: float, few: bool, data: st.DataObject):
     """A beam finds sets that reach delta, and only what was looked at is claimed of them."""

@@ -65,20 +65,20 @@ def test_fresh_backgrounds_do_not_add_up(kind: str):
 def test_many_rows_do_not_add_up(law: str):
     """One model, asked about rows one at a time, keeps less than a kilobyte of each."""
     rng = np.random.default_rng(1)
-    d = 40
+    d = 24
     model = LinearModel(rng.standard_normal(d), 0.1)
     over = {
         "uniform": None,
         "product": Product(np.round(rng.uniform(0.2, 0.8, d), 2)),
         "background": Background(rng.integers(0, 2, (50, d))),
     }[law]
-    rows = rng.integers(0, 2, (600, d)).astype(bool)
+    rows = rng.integers(0, 2, (400, d)).astype(bool)
 
     def ask(i: int) -> None:
         sufficient_reason(model, rows[i], distribution=over, prove=False)
 
     sufficient_reasons(model, rows, distribution=over, prove=False)  # builds the finest tables
-    assert grown(ask, 100, 600) < 0.4
+    assert grown(ask, 100, 400) < 0.25
 
 
 def test_two_explainers_in_turn_build_tables_once(monkeypatch: pytest.MonkeyPatch):

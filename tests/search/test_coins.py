@@ -26,6 +26,7 @@ from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.search._local import search
+from tests.interpreted import examples
 from tests.oracle import Case, subset_count
 from tests.strategies import cases, levels, models
 
@@ -36,7 +37,7 @@ PAPER_X = [1, 0, 0, 1, 1]
 # --- soundness against brute force -------------------------------------------------------------
 
 
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(cases(largest=9), levels())
 def test_the_minimum_is_the_minimum(case: Case, delta: float):
     """Enclosed, strict, and of the least size among all sets, whatever the weights."""
@@ -51,7 +52,7 @@ def test_the_minimum_is_the_minimum(case: Case, delta: float):
     assert reason.prediction == int(case.label)
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(cases(largest=14), st.data())
 def test_any_set_is_enclosed(case: Case, data: st.DataObject):
     """The guarantee of whatever set a user brings holds the exact rational; small ones are it."""
@@ -62,7 +63,7 @@ def test_any_set_is_enclosed(case: Case, data: st.DataObject):
     assert found.exact == truth
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(cases(largest=12))
 def test_the_curve_is_enclosed_and_best(case: Case):
     """Every v_k is held; no set of k features beats the first k; bounds never decrease."""
@@ -79,7 +80,7 @@ def test_the_curve_is_enclosed_and_best(case: Case):
     assert (np.diff(curve.upper) >= 0).all()
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(cases(largest=7), levels(), st.data())
 def test_constraints_against_brute_force(case: Case, delta: float, data: st.DataObject):
     """Forced in, forced out, and at most so many: still the best that brute force finds."""
@@ -563,7 +564,7 @@ def test_certainty_that_cut_integers_cannot_tell():
         assert set(reasons.minimality) == {"minimum"}
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(cases(largest=12), levels(), st.data())
 def test_few_features_are_counted(case: Case, delta: float, data: st.DataObject):
     """In a batch as alone, the guarantee of few features is the exact rational."""

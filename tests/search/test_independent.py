@@ -24,6 +24,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.model._exact import decimal_fraction
+from tests.interpreted import examples
 from tests.oracle import Case, product_guarantee
 from tests.strategies import cases, levels, models
 
@@ -39,7 +40,7 @@ def minimum_size(case: Case, p: list[Fraction], delta: Fraction) -> int:
     raise AssertionError("the whole instance always keeps its class")
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(cases(largest=6), levels(), st.data())
 def test_the_minimum_over_marginals(case: Case, delta: float, data: st.DataObject):
     """Enclosed, strict, and of the least size; few features are always proved."""
@@ -54,7 +55,7 @@ def test_the_minimum_over_marginals(case: Case, delta: float, data: st.DataObjec
     assert reason.size == minimum_size(case, p, decimal_fraction(delta))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(cases(largest=10), st.data())
 def test_any_set_is_enclosed(case: Case, data: st.DataObject):
     """The guarantee of whatever set a user brings is the exact rational."""
@@ -77,7 +78,7 @@ def test_one_half_everywhere_is_uniform(case: Case):
     )
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(cases(largest=5), levels(), st.data())
 def test_constraints_over_marginals(case: Case, delta: float, data: st.DataObject):
     """Forced in, forced out and at most so many, against all sets that qualify."""

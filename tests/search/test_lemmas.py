@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn_probsr import Background, Product, guarantee_curve, sufficient_reason
 from sklearn_probsr.distributions._completions import Distribution
 from sklearn_probsr.model._exact import decimal_fraction
+from tests.interpreted import examples
 from tests.oracle import Case, background_guarantee, product_guarantee
 from tests.search.test_independent import CHANCES
 from tests.search.test_rows import fractions
@@ -24,7 +25,7 @@ def scores(case: Case) -> list[Fraction]:
     ]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(cases(largest=8), st.data())
 def test_every_further_feature_helps(case: Case, data: st.DataObject):
     """Lemma 7: along the ranking guarantees increase strictly until they are 1.
@@ -78,7 +79,7 @@ def check_local_minima(
     assert set(reason.features) in minima
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cases(largest=6), levels(), st.data())
 def test_local_minima_are_subset_minimal_over_marginals(
     case: Case, delta: float, data: st.DataObject
@@ -91,7 +92,7 @@ def test_local_minima_are_subset_minimal_over_marginals(
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cases(largest=6), levels(), st.data())
 def test_local_minima_are_subset_minimal_over_background_rows(
     case: Case, delta: float, data: st.DataObject

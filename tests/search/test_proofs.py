@@ -28,6 +28,7 @@ from sklearn_probsr import (
 from sklearn_probsr.laws._task import Effort, Limits
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.search import _arguments
+from tests.interpreted import examples
 from tests.oracle import Case, UnitCase, background_guarantee, product_guarantee
 from tests.search.test_independent import CHANCES
 from tests.search.test_rows import breast_cancer, fractions
@@ -65,7 +66,7 @@ def check(reason: SufficientReason, least: int | None, share: Fraction, delta: F
     assert (reason.minimality == "minimum") <= (reason.size == least == reason.size_lower)
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(cases(largest=7), levels(), EFFORTS, st.booleans(), st.data())
 def test_over_marginals(
     case: Case, delta: float, effort: dict[str, Any], spectra: bool, data: st.DataObject
@@ -100,7 +101,7 @@ def test_over_marginals(
         assert reason.minimality == "minimum"
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(cases(largest=7), levels(), EFFORTS, st.data())
 def test_over_background_rows(
     case: Case, delta: float, effort: dict[str, Any], data: st.DataObject
@@ -117,7 +118,7 @@ def test_over_background_rows(
     check(reason, least_size(case.d, share, level), share(reason.features), level)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(unit_models(), levels(), EFFORTS, st.booleans())
 def test_units_that_can_cost_or_gain(
     drawn: tuple[LinearModel, UnitCase, list[list[float]]],
@@ -139,7 +140,7 @@ def test_units_that_can_cost_or_gain(
     check(reason, least_size(len(case.units), share, level), share(reason.features), level)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cases(largest=8), levels(), st.integers(0, 8))
 def test_uniform_features_have_a_lower_bound_too(case: Case, delta: float, most: int):
     """Under max_size it is that of any set, whatever its size."""

@@ -25,6 +25,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.model._exact import decimal_fraction
+from tests.interpreted import examples
 from tests.oracle import Case, background_guarantee
 from tests.strategies import backgrounds, cases, levels, models
 
@@ -44,7 +45,7 @@ def exact_minimum(
     raise AssertionError("the whole instance always keeps its class")
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(cases(largest=7), levels(), st.data())
 def test_the_minimum_over_rows(case: Case, delta: float, data: st.DataObject):
     """The share is exact, and the set is as small as any: few features are always proved."""
@@ -72,7 +73,7 @@ def test_the_best_set_of_its_size_is_preferred(case: Case, data: st.DataObject):
     assert reason.guarantee.exact == best
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(cases(largest=6), levels(), st.data())
 def test_constraints_over_rows(case: Case, delta: float, data: st.DataObject):
     """Forced in, forced out and at most so many, against all sets that qualify."""

@@ -111,7 +111,7 @@ def rare(draw: st.DrawFn) -> Part:
     return Part((0, draw(st.integers(5, 9))), (chance, 10**400 - chance))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(rare(), min_size=2, max_size=2), st.data())
 def test_probabilities_below_the_smallest_normal_float_are_enclosed(
     rares: list[Part], data: st.DataObject
