@@ -12,7 +12,7 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test measured interpreted coverage bench graph pictures screenshots lint format types ci clean
+.PHONY: help setup docs demo test measured interpreted coverage bench graph pictures screenshots lint format types ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,11 @@ coverage: ## Run both and report the lines that neither ran
 
 bench: $(VENV)/.test ## Run the benchmarks
 	@$(BIN)/python -m tests.benchmarks
+
+# Warnings are errors, links inside the site are followed, and nothing is loaded from elsewhere.
+docs: $(VENV)/.docs ## Build the site into build/site
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
+	@$(BIN)/python docs/check_site.py build/site
 
 graph: $(VENV)/.test ## Draw the rooms of the package again, from what they import
 	@$(BIN)/python -m docs.graph
@@ -79,6 +84,10 @@ $(VENV)/.created:
 $(VENV)/.test: pyproject.toml $(VENV)/.created
 	@echo "Installing into $(VENV) (the first time takes a minute or two)"
 	@$(PIP_INSTALL) -e ".[all,test]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.test
+	@$(PIP_INSTALL) -e ".[docs]"
 	@touch $@
 
 # After .test, never beside it: two pips must not write to one environment.

@@ -41,8 +41,8 @@ def curve(
 ) -> Axes:
     """Draw the guarantee against the number of features fixed.
 
-    The features of a reason come first, in its order, then the others as `guarantee_curve` orders
-    them: so every curve passes through its reason.
+    The features of a reason come first, in its order, then the others as
+    `sklearn_probsr.guarantee_curve` orders them: so every curve passes through its reason.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class PerColumn:
     owners : sequence of int or None, default=None
         The input column of each output column. None: as many come out as go in, in order.
     kinds : str or sequence of str, default="real"
-        For each output column: "finite" for one of the values that `cuts` and `values` tell
+        For each output column: "finite" for one of the values that ``cuts`` and ``values`` tell
         apart, "keep" for the input itself with missing values filled in, "real" for any number.
     cuts : callable or None, default=None
         Takes an input column's index, returns where its number changes what comes out.

@@ -68,15 +68,16 @@ def register_adapter(
     Parameters
     ----------
     estimator_type : type
-        The class. Its subclasses are taken for it too, unless they override `predict`,
-        `transform` or another method that decides.
+        The class. Its subclasses are taken for it too, unless they override ``predict``,
+        ``transform`` or another method that decides.
     adapter : callable or None, default=None
         Takes a fitted estimator and returns what it computes: for a classifier a pair
         ``(coef, intercept)`` of ``decision_function``, whose ties belong to the first class, or a
-        `Linear`; for a transformer an `Affine`, `PerColumn` or `Words`; for a wrapper the fitted
+        `adapters.Linear`; for a transformer an `adapters.Affine`, `adapters.PerColumn` or
+        `adapters.Words`; for a wrapper the fitted
         estimator inside. None: return a decorator.
     note : str, default=""
-        What to say about it in `support_table`.
+        What to say about it in `adapters.support_table`.
 
     Returns
     -------

@@ -93,7 +93,7 @@ def neg_reason_size_scorer(
     Returns
     -------
     callable
-        ``scorer(estimator, X, y=None)``, for `GridSearchCV` and the like; greater is better.
+        ``scorer(estimator, X, y=None)``, for ``GridSearchCV`` and the like; greater is better.
 
     Examples
     --------

@@ -88,7 +88,7 @@ class Law(ABC):
     def follow(
         self, rows: Row, orders: NDArray[np.intp], at: NDArray[np.int64], delta: Fraction
     ) -> Lengths:
-        """Follow one order of the units of every row, any order: see `Lengths`.
+        """Follow one order of the units of every row, any order: see ``Lengths``.
 
         ``at`` is how many units to look at closely.
         """

@@ -78,7 +78,7 @@ def compare(
         those in ``exclude``. Where delta, or certainty, is out of reach then, the size is NaN in
         that row, and ``missing`` says in how many.
     max_size : int or None, default=None
-        The most features that a reason may have, at any level of `Comparison.growth`; where they
+        The most features that a reason may have, at any level of ``Comparison.growth``; where they
         do not reach it, the best of them stand there (``"best-of-size"``). How many features
         SHAP's orders and certainty would take is told beyond it.
     prove : {"auto", True, False}, default="auto"

@@ -16,7 +16,7 @@ __all__ = ["GuaranteeCurve"]
 
 @dataclass(frozen=True, eq=False)
 class GuaranteeCurve:
-    """Enclosures of ``v_0 ... v_d``: the guarantee when the first k features are fixed.
+    """Enclosures of ``v_0, ..., v_d``: the guarantee when the first k features are fixed.
 
     Attributes
     ----------
