@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.adapters._card import adapted_card
 from sklearn_probsr.adapters._columns import Base, is_missing
 from sklearn_probsr.adapters._labels import is_number
 from sklearn_probsr.adapters._raw import RawColumns
@@ -45,6 +46,9 @@ class Adapted:
     _raw: RawColumns
     _bases: tuple[Base, ...]
     cut: float = 0.0
+
+    def _repr_html_(self) -> str:
+        return adapted_card(self.model, self.units, self.feature_names)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return raw rows in the columns of the model.

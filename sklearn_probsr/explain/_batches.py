@@ -6,7 +6,7 @@ import hashlib
 import math
 import operator
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr._functions import answer
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.explain._progress import progress
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._task import of_row
@@ -95,7 +96,8 @@ class Question:
             return self.search(rows)
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
         found = enumerate(map(self.search, chunks)) if jobs == 1 else self._shared(chunks, n_jobs)
-        return SufficientReasons.concatenate(_in_order(found, len(chunks), silent))
+        told = progress(found, len(rows), "SufficientReasonExplainer", silent)
+        return SufficientReasons.concatenate([reasons for _, reasons in sorted(told, key=_place)])
 
     def _shared(
         self, chunks: Sequence[NDArray[Any]], n_jobs: int | None
@@ -176,11 +178,6 @@ def _search(
     return {f.name: getattr(found, f.name) for f in fields(found) if f.name not in _AT_HOME}
 
 
-def _in_order(
-    found: Iterable[tuple[int, SufficientReasons]], n: int, silent: bool
-) -> list[SufficientReasons]:
-    """Return the reasons of every chunk, with a progress bar while they are found."""
-    from shap.utils import show_progress
-
-    bar = show_progress(found, total=n, desc="SufficientReasonExplainer", silent=silent)
-    return [reasons for _, reasons in sorted(bar, key=lambda pair: pair[0])]
+def _place(found: tuple[int, SufficientReasons]) -> int:
+    """Return which of the batches this is: jobs may be done in any order."""
+    return found[0]

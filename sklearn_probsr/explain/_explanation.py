@@ -16,7 +16,9 @@ from sklearn_probsr.explain._index import built_index, joined_index
 from sklearn_probsr.explain._sliced import SlicedExplanation
 from sklearn_probsr.results._archive import plain_values, write_reasons
 from sklearn_probsr.results._checked import check_max_bytes, refusing
+from sklearn_probsr.results._html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+from sklearn_probsr.results._reason_html import reason_card, reasons_table
 from sklearn_probsr.results._row_labels import plain_labels
 from sklearn_probsr.results._unarchive import read_reasons
 
@@ -118,6 +120,13 @@ class ReasonExplanation(SlicedExplanation):
         str
         """
         return str(self._told(i))
+
+    def _repr_html_(self) -> str:
+        at, names = np.atleast_1d(self._at), self.index
+        if self._at.ndim == 0:
+            return reason_card(self._reasons[int(at[0])], names[0])
+        first = self._reasons[at[:SHOWN_ROWS]]
+        return reasons_table(first, names[:SHOWN_ROWS], len(at), self.delta, self.distribution)
 
     def to_frame(self) -> Any:
         """Return one line for each row: class, reason, guarantee, and what was proved.

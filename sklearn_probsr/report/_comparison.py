@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._index import built_index, row_index
 from sklearn_probsr.explain._sifted import count_flagged
+from sklearn_probsr.report._comparison_card import comparison_card
 from sklearn_probsr.report._comparison_json import FORMAT, read_comparison
 from sklearn_probsr.report._growth import Growth
 from sklearn_probsr.report._words import summary, table_in_markdown
 from sklearn_probsr.results._archive import atomically, plain_label, plain_value
 from sklearn_probsr.results._checked import check_max_bytes, refusing
-from sklearn_probsr.results._inert import visible
 from sklearn_probsr.results._row_labels import plain_labels
 
 if TYPE_CHECKING:
@@ -293,11 +293,7 @@ class Comparison:
         return f"Comparison(<{len(self)} rows, {len(self.feature_names)} features>)"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        words = "".join(f"<p>{escape(line)}</p>" for line in self.summary().split("\n"))
-        table: str = self.to_frame().to_html(max_rows=20, escape=True)
-        return visible(f"<div>{words}{table}</div>")
+        return comparison_card(self)
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:

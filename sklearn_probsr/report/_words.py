@@ -12,7 +12,7 @@ from sklearn_probsr.report._compared import Compared, known_sizes
 from sklearn_probsr.report._ids import ids_of
 from sklearn_probsr.results._inert import markdown
 
-__all__ = ["summary", "table_in_markdown"]
+__all__ = ["cell", "summary", "table_in_markdown"]
 
 # People take in about so many facts at once.
 _FEW = 7
@@ -29,7 +29,7 @@ def summary(found: Compared) -> str:
     if not n:
         return head
     size, top = table["reason_size"], table["top_shap_guarantee_lower"]
-    short = np.mean(size <= _FEW)
+    short = f"; {_share(np.mean(size <= _FEW))} have at most {_FEW}"
     proved = np.mean(table["minimality"] == "minimum")
     enough = np.mean(top >= found.delta)
     lines = [head]
@@ -38,8 +38,9 @@ def summary(found: Compared) -> str:
         but = f"; in {_share(best)} of the rows {found.delta:g} is not reached so" if best else ""
         lines.append(f"{found.rules}{but}.")
     lines += [
-        f"A reason has {_middle(size)} features of {len(found.feature_names)}; {_share(short)} "
-        f"have at most {_FEW}. {_share(proved)} are proved to be as small as possible.",
+        f"A reason has {_middle(size)} features of {len(found.feature_names)}"
+        f"{short if len(found.feature_names) > _FEW else ''}. {_share(proved)} are proved to be as "
+        "small as possible.",
         *_beside(found),
         f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
         f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
@@ -95,7 +96,7 @@ def table_in_markdown(found: Compared, max_rows: int, flagged: bool) -> str:
     lines = [*words, "", f"| {called} | {' | '.join(names)} |"]
     lines.append("|" + " --- |" * (len(names) + 1))
     for i in range(min(len(found), max_rows)):
-        cells = [_cell(name, found.table[name][i]) for name in names]
+        cells = [markdown(cell(name, found.table[name][i])) for name in names]
         lines.append(f"| {labels[i]} | {' | '.join(cells)} |")
     if len(found) > max_rows:
         lines.append(f"\n{len(found) - max_rows} more rows.")
@@ -114,11 +115,12 @@ def _least(value: Any) -> str:
     return lower_text(float(value), 4)
 
 
-def _cell(name: str, value: Any) -> str:
+def cell(name: str, value: Any) -> str:
+    """Return a cell of the table as text."""
     if name == "reason":
-        return ", ".join(markdown(str(v)) for v in value)
+        return ", ".join(map(str, value))
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if name.endswith("lower"):
         return lower_text(float(value), 4)
-    return markdown(f"{value:.3g}" if isinstance(value, float) else str(value))
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

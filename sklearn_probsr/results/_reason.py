@@ -15,7 +15,9 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._neighbours import Matches
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.results._html import SHOWN_ROWS
 from sklearn_probsr.results._ordered import Ordered, in_order
+from sklearn_probsr.results._reason_html import reason_card, reasons_table
 from sklearn_probsr.results._sentence import CLAIMS, sentence
 
 __all__ = ["CLAIMS", "COLUMNS", "STATUSES", "SufficientReason", "SufficientReasons"]
@@ -108,6 +110,9 @@ class SufficientReason:
 
     def __str__(self) -> str:
         return sentence(self)
+
+    def _repr_html_(self) -> str:
+        return reason_card(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +209,10 @@ class SufficientReasons:
 
     def __len__(self) -> int:
         return len(self.mask)
+
+    def _repr_html_(self) -> str:
+        first = self[:SHOWN_ROWS]
+        return reasons_table(first, range(len(first)), len(self), self.delta, self.distribution)
 
     def __iter__(self) -> Iterator[SufficientReason]:
         return (self[i] for i in range(len(self)))

@@ -11,7 +11,7 @@ from sklearn_probsr.laws._neighbours import Matches
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._exact import decimal_fraction
 
-__all__ = ["CLAIMS", "sentence"]
+__all__ = ["CLAIMS", "claim", "sentence"]
 
 CLAIMS = {
     "minimum": "no smaller set reaches {delta}",
@@ -43,22 +43,28 @@ def _told(reason: Any) -> str:
     trust = ""
     if reason.guarantee.confidence < 1:
         trust = f", with confidence {lower_text(reason.guarantee.confidence, 9)}"
-    claims = CLAIMS if reason.matches is None else _COUNTED
-    claim = claims[reason.minimality].format(
-        epsilon=_two_digits_up(reason.epsilon), delta=reason.delta, size=reason.size
-    )
     if reason.matches is not None:
-        return _conditional(reason, reason.matches, sure, trust.removeprefix(","), claim)
-    if reason.size_lower > 1 and reason.minimality.endswith(("subset-minimal", "locally-minimal")):
-        claim += f"; no set of fewer than {reason.size_lower} features reaches {reason.delta}"
+        return _conditional(reason, reason.matches, sure, trust.removeprefix(","), claim(reason))
     return (
         f"Class {reason.prediction!s} is kept with probability at least {sure} over "
         f"{reason.distribution}{trust}, {given} ({reason.size} of {reason.n_units} features; "
-        f"{claim})."
+        f"{claim(reason)})."
     )
 
 
-def _conditional(reason: Any, matches: Matches, sure: str, trust: str, claim: str) -> str:
+def claim(reason: Any) -> str:
+    """Say what is proved of the size of a reason."""
+    claims = CLAIMS if reason.matches is None else _COUNTED
+    told = claims[reason.minimality].format(
+        epsilon=_two_digits_up(reason.epsilon), delta=reason.delta, size=reason.size
+    )
+    bounded = reason.minimality.endswith(("subset-minimal", "locally-minimal"))
+    if reason.matches is None and reason.size_lower > 1 and bounded:
+        told += f"; no set of fewer than {reason.size_lower} features reaches {reason.delta}"
+    return told
+
+
+def _conditional(reason: Any, matches: Matches, sure: str, trust: str, proved: str) -> str:
     """Say it of the rows that share the facts."""
     those = f"the rows that share {_and(reason.facts)}" if reason.facts else "all rows"
     verdict = {True: "confirmed", False: "refuted", None: "not confirmed"}
@@ -68,7 +74,7 @@ def _conditional(reason: Any, matches: Matches, sure: str, trust: str, claim: st
         f"Of {those}, class {reason.prediction!s} is kept in at least {sure}{trust}: in {held} "
         f"such rows among {held.rows} held out; {reason.delta} is "
         f"{verdict[(reason.guarantee >= reason.delta).value]} (descriptive, over all "
-        f"{all_rows.rows} rows: {all_rows}; {reason.size} of {reason.n_units} features; {claim} "
+        f"{all_rows.rows} rows: {all_rows}; {reason.size} of {reason.n_units} features; {proved} "
         f"{how} the {matches.searched.rows} rows searched)."
     )
 

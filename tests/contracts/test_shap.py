@@ -168,14 +168,6 @@ def test_the_serializer_writes_blocks():
     assert again.linear_model == explainer.linear_model
 
 
-def test_progress_shows_after_a_delay():
-    """Ten seconds by default, and silence on demand."""
-    parameters = inspect.signature(shap.utils.show_progress).parameters
-    assert parameters["start_delay"].default == 10
-    assert parameters["silent"].default is False
-    assert list(shap.utils.show_progress(iter("abc"), total=3, silent=True)) == ["a", "b", "c"]
-
-
 # --- Plots -----------------------------------------------------------------------------------
 
 

@@ -430,24 +430,26 @@ def test_a_seed_fixes_the_samples_of_each_row():
 def test_a_progress_bar_appears_only_on_work_that_lasts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """Not at once; after some seconds, by shap's own clock, unless it is to be silent."""
-    import shap.utils._show_progress as progress
+    """Not at once; after ten seconds, in rows that are there, unless it is to be silent."""
+    from sklearn_probsr.explain import _progress
 
     X, _, _ = tumours()
     whole = explanation()
     capsys.readouterr()
     monkeypatch.setattr(Law, "rows_at_once", 2)
-    monkeypatch.setattr(progress.time, "time", lambda: 0.0)
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: 0.0)
     explainer()(X[400:410])
     assert capsys.readouterr().err == ""
 
     clock = iter(range(0, 10**6, 4))
-    monkeypatch.setattr(progress.time, "time", lambda: float(next(clock)))
-    slow = explainer()(X[400:410])
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: float(next(clock)))
+    slow = explainer()(X[400:409])
     shown = capsys.readouterr().err
-    assert "SufficientReasonExplainer" in shown
-    assert "/5" in shown
-    assert same_reasons(slow, whole[:10])
+    assert shown.startswith("\rSufficientReasonExplainer:  67%")
+    assert [int(n) for n in re.findall(r"(\d+)/9 ", shown)][:1] == [6]
+    assert re.search(r"100%\|\S+\| 9/9 \[[^\r]*\]\n$", shown)
+    assert "it" not in shown.replace("Sufficient", "")
+    assert same_reasons(slow, whole[:9])
     explainer()(X[400:410], silent=True)
     explainer().shap_values(X[400:410])
     assert capsys.readouterr().err == ""

@@ -1,7 +1,6 @@
 """The page in a real browser, Chromium without a screen: what a reader does, and how fast."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,39 +10,18 @@ import pandas as pd
 import pytest
 
 from sklearn_probsr import Comparison, LinearModel, compare
+from tests.report.browser import look
 from tests.report.test_ids import called, flagged
 from tests.report.test_page import HOSTILE, large
 from tests.report.test_rules import applicants
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None, reason="chromium or chromedriver is not installed"
-)
-
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage", "--hide-scrollbars", "--window-size=1200,900",
-)  # fmt: skip
 SECONDS = 2.0
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield browser
-    browser.quit()
 
 
 class Page:
@@ -62,16 +40,7 @@ class Page:
 
     def look(self, width: int = 1200, media: str = "", **features: str) -> None:
         """Choose the width of the window, screen or print, and what the reader prefers."""
-        self.driver.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
-        )
-        wishes = {"prefers-color-scheme": "light"}
-        wishes |= {name.replace("_", "-"): value for name, value in features.items()}
-        self.driver.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia",
-            {"media": media, "features": [{"name": k, "value": v} for k, v in wishes.items()]},
-        )
+        look(self.driver, width, media, **features)
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)

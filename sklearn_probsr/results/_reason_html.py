@@ -1,0 +1,86 @@
+"""Reasons in HTML, for notebooks: one as a card, many as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.results._html import SHOWN_ROWS, bound, bullets, card, line, strong, table
+from sklearn_probsr.results._sentence import claim
+
+__all__ = ["reason_card", "reasons_table"]
+
+_DIGITS = 4
+
+
+def reason_card(reason: Any, called: Any = None) -> str:
+    """Return a reason as a card: the class and how sure, the facts, and what is proved."""
+    if reason.status == "invalid":
+        told = "No class, no reason" if called is None else f"Row {called}: no class, no reason"
+        return card(line(told, head=True), line(reason.message))
+    head = "Class " if called is None else f"Row {called}: class "
+    held = f" is kept with probability at least {_sure(reason.guarantee)}"
+    trust = reason.guarantee.confidence
+    if trust < 1:
+        held += f", with confidence {lower_text(trust, 9)}"
+    given = ", given" if reason.facts else ", whatever the features are"
+    size = f"{reason.size} of {reason.n_units} features; {claim(reason)}."
+    over = f"Over {reason.distribution}."
+    if reason.matches is not None:
+        held = f" is kept in at least {_sure(reason.guarantee)} of the rows that share these facts"
+        given, over = "", str(reason)
+    parts = [
+        line(head, strong(reason.prediction), held, given, head=True),
+        bullets(reason.facts),
+        line(size),
+        line(over),
+    ]
+    if reason.status != "ok":
+        parts.append(line(strong(reason.status), ": ", reason.message))
+    return card(*parts)
+
+
+def reasons_table(
+    reasons: Iterable[Any], labels: Iterable[Any], total: int, delta: float, over: Any
+) -> str:
+    """Return the first reasons of many as a table.
+
+    Parameters
+    ----------
+    reasons : iterable of SufficientReason
+        No more than are shown.
+    labels : iterable
+        What their rows are called.
+    total : int
+        How many there are in all.
+    delta : float
+    over : object
+        The distribution.
+    """
+    told = list(reasons)[:SHOWN_ROWS]
+    flagged = any(reason.status != "ok" for reason in told)
+    headings = ["row", "class", "reason", "features", "guarantee", "proved"]
+    rows = []
+    for label, reason in zip(labels, told, strict=False):
+        known = reason.status != "invalid"
+        cells = [
+            label,
+            reason.prediction if known else "",
+            (", ".join(reason.facts) or "whatever the features are") if known else "",
+            reason.size if known else "",
+            bound(_sure(reason.guarantee)) if known else "",
+            reason.minimality,
+        ]
+        if flagged:
+            cells.append("ok" if reason.status == "ok" else f"{reason.status}: {reason.message}")
+        rows.append(cells)
+    more = f"{total - len(told):,} more rows." if total > len(told) else ""
+    count = f"{total:,} row{'' if total == 1 else 's'}"
+    head = line("Sufficient reasons of ", strong(count), f" at delta = {delta:g}", head=True)
+    shown = table([*headings, *(["status"] if flagged else [])], rows, more)
+    return card(head, line(f"Over {over}."), shown)
+
+
+def _sure(known: Any) -> str:
+    return lower_text(known.lower if known.exact is None else known.exact, _DIGITS)
