@@ -74,6 +74,12 @@ class Adapted:
         """Whether raw rows are texts."""
         return self._raw.text
 
+    @property
+    def by_name(self) -> tuple[str, ...] | None:
+        """The names that a frame must have, and no others; None if it may, or needs none."""
+        raw = self._raw
+        return raw.names if raw.text or (raw.named and raw.needed is None) else None
+
     def check(self, X: Any, name: str = "X") -> Any:
         """Return raw rows as the steps take them, or say what is wrong with them."""
         return self._raw.check(X, name)

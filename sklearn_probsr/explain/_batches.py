@@ -8,16 +8,17 @@ import operator
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
 import joblib
 import numpy as np
-from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from sklearn_probsr._functions import answer
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain._progress import progress
+from sklearn_probsr.explain._sharing import shared
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._task import of_row
@@ -25,12 +26,10 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
-__all__ = ["Question", "check_seed"]
+__all__ = ["Question", "check_jobs", "check_seed"]
 
 # Rows that are searched at once: a progress bar moves by so many, and a job of joblib takes them.
 _SLOW, _LONG = 64, 4
-# In a job's process: the last law, with the tables that were built for it.
-_KEPT: dict[str, Law] = {}
 # What of a job's answer does not travel: whoever asked has it.
 _AT_HOME = ("model", "distribution", "rows")
 
@@ -103,38 +102,11 @@ class Question:
         self, chunks: Sequence[NDArray[Any]], n_jobs: int | None
     ) -> Iterator[tuple[int, SufficientReasons]]:
         """Yield the number and the reasons of every chunk, found by jobs of joblib."""
-        backend, _ = get_active_backend()
-        how = "generator" if backend.supports_return_generator else "list"
-        with joblib.Parallel(n_jobs=n_jobs, return_as=how, batch_size=1) as parallel:
-            if getattr(backend, "supports_sharedmem", False):
-                yield from enumerate(parallel(joblib.delayed(self.search)(c) for c in chunks))
-            else:
-                yield from self._sent(chunks, parallel, joblib.effective_n_jobs(n_jobs))
-
-    def _sent(
-        self, chunks: Sequence[NDArray[Any]], parallel: joblib.Parallel, jobs: int
-    ) -> Iterator[tuple[int, SufficientReasons]]:
-        """Yield what other processes find, which may be on other machines.
-
-        Model and background go along with as many chunks as there are jobs, and a process keeps
-        them. One that got none of these hands its chunks back, and they are sent once more: every
-        turn answers at least the chunks that bring them.
-        """
         pair = (self.law.model, self.law.distribution)
-        asked = (self.method, self.options, self.seed)
-        waiting = list(range(len(chunks)))
-        while waiting:
-            turn, waiting = waiting, []
-            answers = parallel(
-                joblib.delayed(_search)(self.token, pair if k < jobs else None, *asked, chunks[i])
-                for k, i in enumerate(turn)
-            )
-            for i, found in zip(turn, answers, strict=True):
-                if found is None:
-                    waiting.append(i)
-                else:
-                    home: dict[str, Any] = dict(zip(_AT_HOME, (*pair, chunks[i]), strict=True))
-                    yield i, SufficientReasons(**home, **found)
+        ask = partial(_search, method=self.method, options=self.options, seed=self.seed)
+        for i, found in shared(ask, pair, self.token, chunks, n_jobs, _law):
+            home: dict[str, Any] = dict(zip(_AT_HOME, (*pair, chunks[i]), strict=True))
+            yield i, SufficientReasons(**home, **found)
 
     def search(self, rows: NDArray[Any]) -> SufficientReasons:
         """Return the reasons of a few rows, at once."""
@@ -155,26 +127,15 @@ class Question:
         return answer(self.law, rows, self.options, self.method, rng, flag=True)
 
 
-def _search(
-    token: str,
-    pair: tuple[Model, Any] | None,
-    method: str,
-    options: Options,
-    seed: int | None,
-    rows: NDArray[Any],
-) -> dict[str, Any] | None:
-    """Search in a job, with what an earlier one of the same process has built.
+def _law(pair: tuple[Model, Any]) -> Law:
+    return law_of(*pair)
 
-    Returns the fields of the reasons that whoever asked has not; None if this process has no model
-    and distribution of that token.
-    """
-    law = _KEPT.get(token)
-    if law is None:
-        if pair is None:
-            return None
-        _KEPT.clear()
-        law = _KEPT[token] = law_of(*pair)
-    found = Question(law, method, options, seed, token).search(rows)
+
+def _search(
+    law: Law, rows: NDArray[Any], method: str, options: Options, seed: int | None
+) -> dict[str, Any]:
+    """Return the fields of the reasons that whoever asked has not."""
+    found = Question(law, method, options, seed).search(rows)
     return {f.name: getattr(found, f.name) for f in fields(found) if f.name not in _AT_HOME}
 
 

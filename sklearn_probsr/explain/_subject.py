@@ -16,7 +16,7 @@ from sklearn_probsr.explain._masker import background_data
 from sklearn_probsr.laws._spectra import row_sums
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import in_memory, listing
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model._units import Unit, unnamed
 
 __all__ = ["Prepared", "Subject", "subject_of", "subject_again"]
 
@@ -48,6 +48,10 @@ class Subject(ABC):
     columns: tuple[str, ...] | None = None
     # From which score the model measures, on the scale of an estimator's decision function.
     cut: float = 0.0
+    # Whether rows are texts; and the names that a frame's columns must have, in their order, and no
+    # others. None: they go by their place, or others may be beside them.
+    takes_text: bool = False
+    by_name: tuple[str, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -127,7 +131,7 @@ class _Direct(Subject):
                 continue
             part = rows[:, list(unit.columns)]
             different, which = np.unique(part, axis=0, return_inverse=True)
-            texts = [_alone(unit, values) for values in different.tolist()]
+            texts = [unnamed(unit.name, unit.describe(values)) for values in different.tolist()]
             shown[:, u] = np.array(texts, dtype=object)[which.reshape(-1)]
         return numbers, shown
 
@@ -135,15 +139,6 @@ class _Direct(Subject):
 def _is_its_column(unit: Unit) -> bool:
     """Whether the number in its column is what a person calls it."""
     return len(unit.columns) == 1 and not unit.labels and not unit.coded
-
-
-def _alone(unit: Unit, values: Sequence[float]) -> str:
-    """Say what a unit is without its name, which a plot writes beside it: "nurse", "(1, 2)"."""
-    text = unit.describe(values)
-    for before in (f"{unit.name}: ", f"{unit.name} = ", f"{unit.name} is ", f"{unit.name} "):
-        if text.startswith(before):
-            return text.removeprefix(before)
-    return text
 
 
 class _Estimator(Subject):
@@ -154,9 +149,11 @@ class _Estimator(Subject):
         self.model = adapted.model
         self.columns = adapted.feature_names
         self.cut = adapted.cut
+        self.takes_text = adapted.takes_text
+        self.by_name = adapted.by_name
 
     def frame(self, X: Any, name: str = "X") -> Any:
-        if not self.adapted.takes_text:
+        if not self.takes_text:
             X = one_row(in_memory(X, name), len(self.adapted.feature_names))
         return self.adapted.check(X, name)
 

@@ -20,6 +20,7 @@ __all__ = [
     "check_units",
     "exact_text",
     "fact",
+    "unnamed",
     "value_text",
 ]
 
@@ -173,6 +174,14 @@ def fact(name: str, value: float, raw: Any = None, word: str = "=") -> str:
     if isinstance(raw, str) and raw == MISSING:
         return f"{name} is missing"
     return f"{name} {word} {value_text(value)}" if raw is None else f"{name} = {value_text(raw)}"
+
+
+def unnamed(name: str, text: str) -> str:
+    """Return what is said of a feature without its name: "nurse", "(1, 2)", "missing"."""
+    for before in (f"{name}: ", f"{name} = ", f"{name} is ", f"{name} "):
+        if text.startswith(before):
+            return text.removeprefix(before)
+    return text
 
 
 def exact_text(value: Any) -> str:

@@ -5,7 +5,7 @@ import pickle
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,7 +40,7 @@ from sklearn_probsr import (
     adapt,
     sufficient_reasons,
 )
-from sklearn_probsr.explain import _batches
+from sklearn_probsr.explain import _batches, _sharing
 from sklearn_probsr.laws._coins import CoinLaw
 from sklearn_probsr.search._arguments import Options
 from tests.explained import (
@@ -293,11 +293,11 @@ class Remote(ParallelBackendBase):
         awake = len(self.memories) - (n < self.late)
         memory = {} if self.forgetful else self.memories[n % awake]
         self.sent.append(len(there))
-        at_home, _batches._KEPT = _batches._KEPT, memory
+        at_home, _sharing._KEPT = _sharing._KEPT, memory
         try:
             result = pickle.loads(there)()
         finally:
-            _batches._KEPT = at_home
+            _sharing._KEPT = at_home
         self.back.append(len(pickle.dumps(result)))
         callback(result)
         return SimpleNamespace(get=lambda: pickle.loads(pickle.dumps(result)))
@@ -395,14 +395,20 @@ def test_a_process_keeps_its_last_law():
     question = explainer()._question
     rows = X[400:402].to_numpy(dtype=bool)
     law = (question.law.model, question.law.distribution)
-    certified = ("certified", Options(delta=0.9), None, rows)
-    assert _batches._search("one", None, *certified) is None
-    first = _batches._search("one", law, *certified)
+
+    def ask(token: str, sent: tuple[Any, ...], delta: float) -> Any:
+        search = partial(
+            _batches._search, method="certified", options=Options(delta=delta), seed=None
+        )
+        return _sharing._answer(search, token, sent, _batches._law, rows)
+
+    assert ask("one", (), 0.9) is None
+    first = ask("one", (law,), 0.9)
     assert "model" not in first
-    again = _batches._search("one", None, "certified", Options(delta=0.5), None, rows)
+    again = ask("one", (), 0.5)
     assert (first["delta"], again["delta"]) == (0.9, 0.5)
-    _batches._search("other", law, *certified)
-    assert list(_batches._KEPT) == ["other"]
+    ask("other", (law,), 0.9)
+    assert list(_sharing._KEPT) == ["other"]
 
 
 def test_a_seed_fixes_the_samples_of_each_row():
