@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 
 import numpy as np
@@ -27,11 +27,13 @@ from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.engines.coins._enclose import enclose, enclose_prefixes
 from sklearn_probsr.engines.coins._enumeration import MOST_COMPILED
 from sklearn_probsr.engines.coins._lattice import lattice_rows
+from sklearn_probsr.engines.coins._swaps import Swaps
 from sklearn_probsr.laws._independent import IndependentLaw
 from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._ranking import EFFORTS, Ranking
+from sklearn_probsr.laws._swaps import last_place, no_swaps, open_swaps, swaps_on_table
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.laws._whole import WholeRows
@@ -76,7 +78,7 @@ class CoinLaw(Law):
     def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
         """Answer the rows that whole numbers or shared tables decide."""
         ones = self.linear.core_rows(rows)
-        ranking = self._rankings.get(task.include, lambda: Ranking.of(self.core, task.include))
+        ranking = self._ranking(task.include)
         answers = Answers.empty(*ones.shape)._replace(
             mask=found.mask, lower=found.lower, upper=found.upper
         )
@@ -113,10 +115,45 @@ class CoinLaw(Law):
         """Bound sets by the spectra of the sums, and say which rows are left."""
         return self.sums.score_together(rows, mask)
 
+    def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> Swaps:
+        """Tell how far down its ranking members are in every minimum reason, and in some."""
+        ones = self.linear.core_rows(rows)
+        ranking = self._ranking(task.include)
+        helps = _helping(ranking, ones, task.exclude)
+        swaps = no_swaps(sizes, helps.sum(axis=1))
+        tables = ranking.usable and ranking.integers is None and task.delta < 1
+        left = np.flatnonzero(sizes > 0)
+        for table in ranking.swap_tables() if tables and len(left) else ():
+            swaps_on_table(ranking, table, ones, task, sizes, swaps, left)
+            left = left[open_swaps(swaps, left)]
+            if not len(left):
+                return swaps
+        # Where there are many features the tables have the last word, as in a search.
+        if tables and len(ranking.features) > MOST_COMPILED and ranking.has_swaps:
+            return swaps
+        for i in left.tolist():
+            prover, size = CoinProver(self.view(rows[i]), task), int(sizes[i])
+            needed, possible = (partial(f, size) for f in (prover.is_needed, prover.is_possible))
+            swaps.needed[i] = last_place(needed, *swaps.needed[i].tolist())
+            swaps.possible[i] = last_place(possible, *swaps.possible[i].tolist())
+        return swaps
+
+    def _ranking(self, forced: tuple[int, ...]) -> Ranking:
+        return self._rankings.get(forced, lambda: Ranking.of(self.core, forced))
+
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
         return self.sums.nbytes + sum(ranking.nbytes for ranking in self._rankings.values())
+
+
+def _helping(
+    ranking: Ranking, rows: NDArray[np.bool_], exclude: tuple[int, ...]
+) -> NDArray[np.bool_]:
+    """Tell which ranks of each row are members: their score is positive, and they are allowed."""
+    positive = ranking.model.is_positive(rows)[:, None]
+    agrees: NDArray[np.bool_] = rows[:, ranking.features] == ranking.upward
+    return (agrees == positive) & ~np.isin(ranking.features, exclude)
 
 
 def _decide(
@@ -307,6 +344,16 @@ class CoinProver(Prover):
         """Look at the best set of a size, the first members (Corollary 6)."""
         verdict = self.verdict(self.members[:size])
         return verdict, set(self.members[:size]) if verdict else set()
+
+    def is_needed(self, size: int, place: int) -> bool | None:
+        """Tell whether a member is in every set of a size that reaches the level (63)."""
+        others = [u for u in self.members[: size + 1] if u != self.members[place]]
+        verdict = self.verdict(others[:size])
+        return None if verdict is None else not verdict
+
+    def is_possible(self, size: int, place: int) -> bool | None:
+        """Tell whether a member is in some set of a size that reaches the level (63)."""
+        return self.verdict([*self.members[: size - 1], self.members[place]])
 
     def least_from(self, size: int) -> int:
         """Return the size, at most so large, below which nothing reaches the level as proved."""

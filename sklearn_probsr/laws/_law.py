@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.engines.coins._swaps import Swaps
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
@@ -84,6 +85,14 @@ class Law(ABC):
         A start is a set that reaches delta, and from which nothing can be left out.
         """
         return {}
+
+    def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> Swaps | None:
+        """Tell how far down its ranking members are in every minimum reason, and in some.
+
+        ``sizes`` is how many members the reason of each row has. None: reasons are no prefixes of
+        a ranking here, and the sets themselves have to be asked.
+        """
+        return None
 
     def follow(
         self, rows: Row, orders: NDArray[np.intp], at: NDArray[np.int64], delta: Fraction

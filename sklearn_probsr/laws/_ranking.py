@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.engines.coins._swaps import SwapTable, build_swap_table
 from sklearn_probsr.engines.coins._tables import Tables, build_tables
 from sklearn_probsr.model._linear import LinearModel
 
@@ -21,6 +24,8 @@ _COARSE_WORK = 2**27
 # Beyond this blur (Proposition 23) the tables would decide nothing.
 _MOST_BLUR = 1e-6
 # (nodes a row may cost, largest degree) of the tables, tried in turn.
+# The degrees of tables for swaps, and the error from which on they are of no use.
+_SWAP_DEGREES, _MOST_ERROR = (2**16, 2**20), 1e-4
 EFFORTS = ((256, 2**16), (4096, 2**19), (4096, 2**21))
 
 
@@ -84,6 +89,24 @@ class Ranking:
             self._built[effort] = build_tables(self.magnitudes, self.blur, *EFFORTS[effort])
         return self._built[effort]
 
+    def swap_tables(self) -> Iterator[SwapTable]:
+        """Yield tables of sets with one rank outside the head, ever finer, if they say anything."""
+        for degree in _SWAP_DEGREES:
+            if degree not in self._swaps:
+                self._swaps[degree] = build_swap_table(self.magnitudes, self.blur, degree)
+            if self._swaps[degree].error > _MOST_ERROR:
+                break
+            yield self._swaps[degree]
+
+    @property
+    def has_swaps(self) -> bool:
+        """Whether there are such tables, and they say something."""
+        return next(self.swap_tables(), None) is not None
+
+    @cached_property
+    def _swaps(self) -> dict[int, SwapTable]:
+        return {}
+
     @cached_property
     def _built(self) -> dict[int, Tables]:
         return {}
@@ -91,7 +114,8 @@ class Ranking:
     @property
     def nbytes(self) -> int:
         """How much memory the tables take."""
-        parts = (part for tables in self._built.values() for part in tables)
+        built: list[tuple[Any, ...]] = [*self._built.values(), *self._swaps.values()]
+        parts = (part for tables in built for part in tables)
         return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
     @property

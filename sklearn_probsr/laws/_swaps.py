@@ -1,0 +1,83 @@
+"""Swaps of fair coins: how far down its ranking a row's members are needed, and possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines._level import Level
+from sklearn_probsr.engines.coins._answers import Candidates
+from sklearn_probsr.engines.coins._batch import TableRows
+from sklearn_probsr.engines.coins._swaps import Swaps, SwapTable, find_swaps
+from sklearn_probsr.laws._ranking import Ranking
+from sklearn_probsr.laws._task import Task
+from sklearn_probsr.model._exact import float_above, float_below
+
+__all__ = ["last_place", "no_swaps", "open_swaps", "swaps_on_table"]
+
+Verdict = Callable[[int], bool | None]
+
+
+def no_swaps(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> Swaps:
+    """Return what is known before anything is asked: the reason itself, and its members."""
+    needed = np.stack([np.zeros_like(sizes), sizes], axis=1)
+    return Swaps(needed, np.stack([sizes, np.maximum(counts, sizes)], axis=1))
+
+
+def open_swaps(swaps: Swaps, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Tell of which rows something is open."""
+    is_open = [ends[rows, 1] > ends[rows, 0] for ends in swaps]
+    return is_open[0] | is_open[1]
+
+
+def swaps_on_table(
+    ranking: Ranking,
+    table: SwapTable,
+    rows: NDArray[np.bool_],
+    task: Task,
+    sizes: NDArray[np.int64],
+    swaps: Swaps,
+    some: NDArray[np.intp],
+) -> None:
+    """Narrow down what is open of some rows, by one table for all of them (Lemma 64)."""
+    fixable = ~np.isin(ranking.features, task.exclude)
+    rows = np.ascontiguousarray(rows[some])
+    positive = ranking.model.is_positive(rows)
+    ranks = Candidates(ranking.features, ranking.magnitudes, ranking.upward, fixable)
+    # Bounds are good to an ulp, so the level has to be passed by one.
+    low, high = float_below(task.delta), float_above(task.delta)
+    level = Level(math.nextafter(low, -1.0), math.nextafter(high, 2.0))
+    cuts = ranking.cuts(rows, positive)
+    batch = TableRows(rows, positive, cuts, ranking.blur, shared=False)
+    found = Swaps(swaps.needed[some], swaps.possible[some])
+    find_swaps(batch, ranks, sizes[some], table, level, found)
+    swaps.needed[some], swaps.possible[some] = found
+
+
+def last_place(holds: Verdict, yes: int, no: int) -> tuple[int, int]:
+    """Bisect for the places before which something surely holds, and from which it does not.
+
+    It holds for places below some number and for no others; ``yes`` is a number of places for
+    which it is known to hold, and from place ``no`` on it is known not to. What ``holds`` leaves
+    open stays between the two.
+    """
+    first_open = no
+    while first_open > yes:  # surely yes below
+        middle = (yes + first_open) // 2
+        verdict = holds(middle)
+        if verdict:
+            yes = middle + 1
+        else:
+            first_open = middle
+            if verdict is False:
+                no = min(no, middle)
+    while no - 1 > first_open:  # surely no from there on
+        middle = (first_open + no) // 2
+        if holds(middle) is False:
+            no = middle
+        else:
+            first_open = middle
+    return yes, no
