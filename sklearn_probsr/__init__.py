@@ -45,8 +45,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Adapted",
+    "Alternatives",
     "ArgmaxModel",
     "Background",
+    "BreakingSet",
     "Comparison",
     "Enclosure",
     "GuaranteeCurve",
@@ -69,6 +71,8 @@ __all__ = [
     "Verdict",
     "View",
     "adapt",
+    "alternatives",
+    "breaking_set",
     "compare",
     "guarantee",
     "guarantee_curve",
@@ -90,6 +94,8 @@ _HOMES = {
     "laws._law": ("Law",),
     "laws._view": ("View",),
     "_functions": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
+    "questions._alternatives": ("Alternatives", "alternatives"),
+    "questions._breaking": ("BreakingSet", "breaking_set"),
     "report._compare": ("compare",),
     "report._comparison": ("Comparison",),
     "results._curve": ("GuaranteeCurve",),

@@ -18,7 +18,7 @@ CORE = (
     "results",
     "_functions",
 )
-SHELLS = ("adapters", "explain", "plots", "report", "cli", "__main__")
+SHELLS = ("adapters", "questions", "explain", "plots", "report", "cli", "__main__")
 
 
 def module_names() -> dict[str, Path]:

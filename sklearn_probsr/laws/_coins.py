@@ -28,12 +28,18 @@ from sklearn_probsr.engines.coins._enclose import enclose, enclose_prefixes
 from sklearn_probsr.engines.coins._enumeration import MOST_COMPILED
 from sklearn_probsr.engines.coins._lattice import lattice_rows
 from sklearn_probsr.engines.coins._swaps import Swaps
+from sklearn_probsr.laws._coin_swaps import (
+    SetBounds,
+    last_place,
+    no_swaps,
+    open_swaps,
+    swaps_on_table,
+)
 from sklearn_probsr.laws._independent import IndependentLaw
-from sklearn_probsr.laws._law import Law, Lengths
+from sklearn_probsr.laws._law import Law, Lengths, Ranked
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._ranking import EFFORTS, Ranking
-from sklearn_probsr.laws._swaps import last_place, no_swaps, open_swaps, swaps_on_table
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.laws._whole import WholeRows
@@ -138,6 +144,24 @@ class CoinLaw(Law):
             swaps.possible[i] = last_place(possible, *swaps.possible[i].tolist())
         return swaps
 
+    def ranked_sets(self, row: Row, task: Task) -> Ranked:
+        """Return the members of a row by rank, and what bounds a set of places among them."""
+        prover = CoinProver(self.view(row), task)
+        quick = SetBounds.of(self._ranking(task.include), prover.view.instance.row, task)
+
+        def bound(places: tuple[int, ...]) -> tuple[bool | None, float]:
+            chosen = [prover.members[p] for p in places]
+            if quick is not None:
+                lower, upper = quick.bounds(chosen)
+                if lower >= float_above(task.delta):
+                    return True, lower
+                if upper < float_below(task.delta):
+                    return False, lower
+            verdict = prover.settled(chosen)
+            return verdict, prover.guarantee(chosen).lower if verdict else 0.0
+
+        return prover.members, bound
+
     def _ranking(self, forced: tuple[int, ...]) -> Ranking:
         return self._rankings.get(forced, lambda: Ranking.of(self.core, forced))
 
@@ -152,8 +176,9 @@ def _helping(
 ) -> NDArray[np.bool_]:
     """Tell which ranks of each row are members: their score is positive, and they are allowed."""
     positive = ranking.model.is_positive(rows)[:, None]
-    agrees: NDArray[np.bool_] = rows[:, ranking.features] == ranking.upward
-    return (agrees == positive) & ~np.isin(ranking.features, exclude)
+    agrees = rows[:, ranking.features] == ranking.upward
+    helps: NDArray[np.bool_] = (agrees == positive) & ~np.isin(ranking.features, exclude)
+    return helps
 
 
 def _decide(
@@ -346,13 +371,13 @@ class CoinProver(Prover):
         return verdict, set(self.members[:size]) if verdict else set()
 
     def is_needed(self, size: int, place: int) -> bool | None:
-        """Tell whether a member is in every set of a size that reaches the level (63)."""
+        """Tell whether a member is in every set of a size that reaches the level (Prop. 63)."""
         others = [u for u in self.members[: size + 1] if u != self.members[place]]
         verdict = self.verdict(others[:size])
         return None if verdict is None else not verdict
 
     def is_possible(self, size: int, place: int) -> bool | None:
-        """Tell whether a member is in some set of a size that reaches the level (63)."""
+        """Tell whether a member is in some set of a size that reaches the level (Prop. 63)."""
         return self.verdict([*self.members[: size - 1], self.members[place]])
 
     def least_from(self, size: int) -> int:

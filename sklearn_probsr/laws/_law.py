@@ -7,6 +7,7 @@ enclose, order and draw; everything else has a default.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["Law", "Lengths"]
+__all__ = ["Law", "Lengths", "Ranked"]
 
 
 class Lengths(NamedTuple):
@@ -38,6 +39,11 @@ class Lengths(NamedTuple):
     def write(self, i: int, size: int, known: Enclosure) -> None:
         """Write down what was found for a row."""
         self.size[i], self.lower[i], self.upper[i] = size, known.lower, known.upper
+
+
+# Members, best first, and what tells of places among them whether they reach delta, and what their
+# guarantee surely is.
+Ranked = tuple[list[int], Callable[[tuple[int, ...]], tuple[bool | None, float]]]
 
 
 class Law(ABC):
@@ -91,6 +97,13 @@ class Law(ABC):
 
         ``sizes`` is how many members the reason of each row has. None: reasons are no prefixes of
         a ranking here, and the sets themselves have to be asked.
+        """
+        return None
+
+    def ranked_sets(self, row: Row, task: Task) -> Ranked | None:
+        """Return the members of a row by rank, and what bounds a set of places among them.
+
+        Only where moving up the ranking never loses anything; None elsewhere.
         """
         return None
 

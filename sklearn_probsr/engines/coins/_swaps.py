@@ -29,7 +29,7 @@ from sklearn_probsr.engines.coins._vaaler import (
     sin_cos_turns,
 )
 
-__all__ = ["SwapTable", "Swaps", "build_swap_table", "find_swaps"]
+__all__ = ["SwapTable", "Swaps", "bound_ranks", "build_swap_table", "find_swaps"]
 
 # Products below this are cut off (Table 2 line 4).
 _NEGLIGIBLE = 1e-14
@@ -142,43 +142,9 @@ class _Row(NamedTuple):
     """The members of a row, by rank, and its cut when nothing is fixed."""
 
     members: NDArray[np.int64]
-    fixed: NDArray[np.bool_]  # (head,)
+    fixed: NDArray[np.int64]  # room for a set of ranks
     magnitudes: NDArray[np.float64]
     cut: float
-
-
-@inner
-def _verdict(
-    table: SwapTable, row: _Row, count: int, but: int, extra: int, level: Level, blur: float
-) -> int:
-    """Tell whether a set reaches the level: 1, 0, or -1 if the table cannot say.
-
-    The set is the first ``count`` members, without member ``but`` and with member ``extra`` (-1:
-    with none).
-    """
-    cut, free = row.cut, 0.5 * np.sum(row.magnitudes)
-    row.fixed[:] = False
-    outside = 0
-    for i in range(-1, count):
-        place = extra if i < 0 else i
-        if place < 0 or (i >= 0 and place in (but, extra)):
-            continue
-        rank = row.members[place]
-        if rank < table.head:
-            row.fixed[rank] = True
-        elif outside == 0:
-            outside = 1 + rank - table.head
-        else:
-            return -1
-        half = 0.5 * row.magnitudes[rank]
-        cut += half
-        free -= half
-    if cut >= free + 2.0 * blur:  # what is free cannot use up the margin (Proposition 8)
-        return 1
-    lower, upper = _bounds(table, row.fixed, outside, cut)
-    if lower >= level.high:
-        return 1
-    return 0 if upper < level.low else -1
 
 
 @inner
@@ -204,6 +170,59 @@ def _bounds(
         middle += table.vaaler[i] * products[i] * sine
         radius += table.fejer[i] * products[i] * (cosine + sign)
     return middle - radius, middle + radius
+
+
+@kernel
+def bound_ranks(
+    table: SwapTable,
+    magnitudes: NDArray[np.float64],
+    fixed: NDArray[np.int64],
+    cut: float,
+    blur: float,
+) -> tuple[float, float]:
+    """Bound the guarantee with some ranks fixed, all of members; ``cut`` is that of nothing fixed.
+
+    With more than one of them outside the head, the table knows nothing.
+    """
+    inside = np.zeros(table.head, dtype=np.bool_)
+    outside, free = 0, 0.5 * np.sum(magnitudes)
+    for rank in fixed:
+        if rank < table.head:
+            inside[rank] = True
+        elif outside == 0:
+            outside = 1 + rank - table.head
+        else:
+            return 0.0, 1.0
+        half = 0.5 * magnitudes[rank]
+        cut += half
+        free -= half
+    if cut >= free + 2.0 * blur:  # what is free cannot use up the margin (Proposition 8)
+        return 1.0, 1.0
+    lower, upper = _bounds(table, inside, outside, cut)
+    return max(lower, 0.0), min(upper, 1.0)
+
+
+@inner
+def _verdict(
+    table: SwapTable, row: _Row, count: int, but: int, extra: int, level: Level, blur: float
+) -> int:
+    """Tell whether a set reaches the level: 1, 0, or -1 if the table cannot say.
+
+    The set is the first ``count`` members, without member ``but`` and with member ``extra`` (-1:
+    with none).
+    """
+    n = 0
+    for place in range(count):
+        if place not in (but, extra):
+            row.fixed[n] = row.members[place]
+            n += 1
+    if extra >= 0:
+        row.fixed[n] = row.members[extra]
+        n += 1
+    lower, upper = bound_ranks(table, row.magnitudes, row.fixed[:n], row.cut, blur)
+    if lower >= level.high:
+        return 1
+    return 0 if upper < level.low else -1
 
 
 @inner
@@ -270,7 +289,7 @@ def find_swaps(
     does an empty reason. What is written contains the truth (Proposition 63).
     """
     members = np.empty(len(ranks.features), dtype=np.int64)
-    fixed = np.zeros(table.head, dtype=np.bool_)
+    fixed = np.empty(len(ranks.features), dtype=np.int64)
     for r in range(len(batch.rows)):
         size = sizes[r]
         if size <= 0:

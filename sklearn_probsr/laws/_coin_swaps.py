@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._answers import Candidates
 from sklearn_probsr.engines.coins._batch import TableRows
-from sklearn_probsr.engines.coins._swaps import Swaps, SwapTable, find_swaps
+from sklearn_probsr.engines.coins._swaps import Swaps, SwapTable, bound_ranks, find_swaps
 from sklearn_probsr.laws._ranking import Ranking
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._exact import float_above, float_below
 
-__all__ = ["last_place", "no_swaps", "open_swaps", "swaps_on_table"]
+__all__ = ["SetBounds", "last_place", "no_swaps", "open_swaps", "swaps_on_table"]
 
 Verdict = Callable[[int], bool | None]
 
@@ -29,8 +30,9 @@ def no_swaps(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> Swaps:
 
 def open_swaps(swaps: Swaps, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Tell of which rows something is open."""
-    is_open = [ends[rows, 1] > ends[rows, 0] for ends in swaps]
-    return is_open[0] | is_open[1]
+    needed, possible = (ends[rows, 1] > ends[rows, 0] for ends in swaps)
+    either: NDArray[np.bool_] = needed | possible
+    return either
 
 
 def swaps_on_table(
@@ -55,6 +57,38 @@ def swaps_on_table(
     found = Swaps(swaps.needed[some], swaps.possible[some])
     find_swaps(batch, ranks, sizes[some], table, level, found)
     swaps.needed[some], swaps.possible[some] = found
+
+
+@dataclass(frozen=True)
+class SetBounds:
+    """Quick bounds of sets of members of one row (Lemma 64)."""
+
+    ranking: Ranking
+    table: SwapTable
+    places: dict[int, int]
+    cut: float
+
+    @classmethod
+    def of(cls, ranking: Ranking, row: NDArray[np.bool_], task: Task) -> SetBounds | None:
+        """Return them; None where tables have nothing to say."""
+        if not ranking.usable or task.delta == 1 or ranking.integers is not None:
+            return None
+        table = next(ranking.swap_tables(), None)
+        if table is None:
+            return None
+        positive = ranking.model.is_positive(row[None, :])
+        cut = float(ranking.cuts(row[None, :], positive)[0])
+        places = {u: rank for rank, u in enumerate(ranking.features.tolist())}
+        return cls(ranking, table, places, cut)
+
+    def bounds(self, chosen: Collection[int]) -> tuple[float, float]:
+        """Bound the guarantee of a set, an ulp outward."""
+        ranks = np.array([self.places[u] for u in chosen], dtype=np.int64)
+        blur = self.ranking.blur
+        lower, upper = bound_ranks(self.table, self.ranking.magnitudes, ranks, self.cut, blur)
+        if lower < 1:
+            lower = math.nextafter(lower, -1.0)
+        return max(lower, 0.0), min(math.nextafter(upper, 2.0), 1.0)
 
 
 def last_place(holds: Verdict, yes: int, no: int) -> tuple[int, int]:

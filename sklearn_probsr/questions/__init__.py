@@ -1,0 +1,1 @@
+"""Questions: what else can be asked of one decision, beside its reason."""

@@ -1,0 +1,354 @@
+"""Alternatives: which features are in every minimum reason of a decision, and which in some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import islice
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.model._base import Model
+from sklearn_probsr.questions._all_minimum import Enumeration, by_asking, by_rank
+from sklearn_probsr.questions._asking import Decision
+from sklearn_probsr.results._reason import SufficientReason
+from sklearn_probsr.search._arguments import Options
+
+__all__ = ["Alternatives", "alternatives", "alternatives_of"]
+
+
+def alternatives(
+    model: Model,
+    x: ArrayLike,
+    *,
+    delta: float = 0.95,
+    distribution: Any = None,
+    limit: int = 1000,
+    include: Iterable[int | str] = (),
+    exclude: Iterable[int | str] = (),
+    prove: str | bool = "auto",
+    max_evals: int | None = None,
+    time_limit: float = 10.0,
+) -> Alternatives:
+    """Tell which features are in every minimum reason of ``x``, and which in some.
+
+    A minimum reason is one of perhaps many. Before one of them is trusted, it is good to know what
+    all of them share.
+
+    Parameters
+    ----------
+    model : LinearModel or ArgmaxModel
+    x : array-like of shape (d,)
+        An instance of zeros and ones, or of what the model's units can be.
+    delta : float, default=0.95
+        The probability to guarantee.
+    distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
+        What completes the other features; None means uniform.
+    limit : int, default=1000
+        The most reasons to enumerate.
+    include, exclude : iterable of int or str, default=()
+        Features that every reason must have, and must not have.
+    prove : {"auto", True, False}, default="auto"
+        How hard to try to prove what is said; see `sufficient_reasons`. Without a proof that the
+        reason is minimum, nothing is said of the others.
+    max_evals : int or None, default=None
+        The most sets of one size that a proof may look at.
+    time_limit : float, default=10.0
+        The most seconds of an integer programme.
+
+    Returns
+    -------
+    Alternatives
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not what it should be.
+    UnreachableError
+        If delta cannot be reached without the features in ``exclude``.
+
+    Examples
+    --------
+    >>> from sklearn_probsr import LinearModel, alternatives
+    >>> model = LinearModel([5, 2, 2, 2, 1], threshold=7)
+    >>> found = alternatives(model, [1, 1, 1, 1, 1], delta=0.9)
+    >>> found.necessary, found.possible
+    ((0,), (0, 1, 2, 3))
+    >>> list(found.reasons)
+    [(0, 1), (0, 2), (0, 3)]
+    >>> print(found)
+    Every reason of this size (2 features) needs x0; 3 more features occur in some.
+    """
+    law = law_of(model, distribution)
+    options = Options(
+        delta,
+        include=include,
+        exclude=exclude,
+        prove=prove,
+        max_evals=max_evals,
+        time_limit=time_limit,
+    )
+    decision = Decision(law, model.check_row(x), options)
+    return alternatives_of([decision], [decision.reason(flag=False)], check_limit(limit))[0]
+
+
+def check_limit(limit: Any) -> int:
+    """Return how many reasons to enumerate, or say that it is no such number."""
+    whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool)
+    if not whole or limit < 1:
+        raise InvalidInputError(f"limit must be a whole number >= 1, got {limit!r}.")
+    return int(limit)
+
+
+def alternatives_of(
+    decisions: list[Decision], reasons: list[SufficientReason], limit: int
+) -> list[Alternatives]:
+    """Return the alternatives of decisions before one law, whose reasons are known."""
+    if not decisions:
+        return []
+    law, task = decisions[0].law, decisions[0].task
+    forced = len(task.include)
+    proved = [reason.minimality == "minimum" for reason in reasons]
+    sizes = np.array(
+        [r.size - forced if sure else -1 for r, sure in zip(reasons, proved, strict=True)]
+    )
+    swaps = law.swaps(np.stack([d.row for d in decisions]), task, sizes)
+    found = []
+    for i, (decision, reason) in enumerate(zip(decisions, reasons, strict=True)):
+        if not proved[i]:
+            said = _Said((), (), tuple(decision.members))
+        elif reason.size == forced:
+            said = _Said(task.include, task.include, ())
+        elif swaps is None:
+            said = _by_asking(decision, reason)
+        else:
+            ends = (*swaps.needed[i].tolist(), *swaps.possible[i].tolist())
+            said = _by_places(decision, *ends)
+        found.append(Alternatives(decision, reason, said, limit))
+    return found
+
+
+class _Said:
+    """What is said of single features."""
+
+    def __init__(
+        self, necessary: Iterable[int], possible: Iterable[int], undecided: Iterable[int]
+    ) -> None:
+        self.necessary = tuple(sorted(necessary))
+        self.possible = tuple(sorted(possible))
+        self.undecided = tuple(sorted(undecided))
+
+
+def _by_places(decision: Decision, needed: int, not_needed: int, some: int, none: int) -> _Said:
+    """Say what places in the ranking mean (Proposition 63)."""
+    members = decision.law.prover(decision.law.view(decision.row), decision.task).members
+    forced = decision.task.include
+    return _Said(
+        [*forced, *members[:needed]],
+        [*forced, *members[:some]],
+        [*members[needed:not_needed], *members[some:none]],
+    )
+
+
+def _by_asking(decision: Decision, reason: SufficientReason) -> _Said:
+    """Ask for reasons without each feature of one, and with each of the others.
+
+    Every reason of that size that turns up answers for all of its features, and for those it lacks.
+    """
+    size, forced = reason.size, set(decision.task.include)
+    shared, seen = set(reason.features), set(reason.features)
+    undecided = set()
+    necessary = set(forced)
+    for feature in reason.features:
+        if feature in forced or feature not in shared:
+            continue
+        verdict, other = decision.fits(size, exclude=[feature])
+        if verdict:
+            shared &= set(other.features)
+            seen |= set(other.features)
+        elif verdict is False:
+            necessary.add(feature)
+        else:
+            undecided.add(feature)
+    for feature in decision.members:
+        if feature in seen:
+            continue
+        verdict, other = decision.fits(size, include=[feature])
+        if verdict:
+            shared &= set(other.features)
+            seen |= set(other.features)
+        elif verdict is None:
+            undecided.add(feature)
+    undecided -= {u for u in undecided if u in seen and u not in shared}
+    return _Said(necessary & shared, seen, undecided)
+
+
+class Alternatives:
+    """What all minimum reasons of one decision share, and what they are.
+
+    Every word is proved; what is not is in ``undecided``. Sets are those that contain ``include``
+    and avoid ``exclude``.
+
+    Attributes
+    ----------
+    reason : SufficientReason
+        One of them.
+    size : int
+        How many features each has.
+    necessary : tuple of int
+        Features in every minimum reason.
+    possible : tuple of int
+        Features in some of them.
+    undecided : tuple of int
+        Features of which one or the other stays open. If it is not proved that ``reason`` is
+        minimum, these are all that might matter.
+    indispensable : tuple of int
+        Features in every reason of any size: without one of them delta is out of reach.
+    reasons : iterable of tuple of int
+        The minimum reasons, at most ``limit`` of them, found as they are asked for; better
+        guarantees come first where that is cheap. Can be gone through any number of times.
+    count : int
+        How many there are, up to the limit.
+    complete : bool
+        Whether these are all.
+    limit : int
+    """
+
+    def __init__(
+        self, decision: Decision, reason: SufficientReason, said: _Said, limit: int
+    ) -> None:
+        self.reason, self.limit = reason, limit
+        self.size = reason.size
+        self.necessary, self.possible = said.necessary, said.possible
+        self.undecided = said.undecided
+        self._decision = decision
+
+    @cached_property
+    def indispensable(self) -> tuple[int, ...]:
+        """Features in every reason of any size: without one of them delta is out of reach."""
+        candidates = self.reason.features if self.undecided else self.necessary
+        forced = set(self._decision.task.include)
+        return tuple(
+            sorted(u for u in candidates if u in forced or self._decision.is_hopeless([u]))
+        )
+
+    @cached_property
+    def reasons(self) -> MinimumReasons:
+        """The minimum reasons, found as they are asked for."""
+        return MinimumReasons(self._decision, self.reason, self.limit)
+
+    @property
+    def count(self) -> int:
+        """How many minimum reasons there are, up to the limit."""
+        return self.reasons.count
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all minimum reasons."""
+        return self.reasons.complete
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was enumerated is found again; a law goes as the model and distribution it is of.
+        decision = self._decision
+        law = decision.law
+        parts = (law.model, law.distribution, decision.row, decision.options)
+        kept = ("reason", "limit", "size", "necessary", "possible", "undecided")
+        return {"parts": parts, **{name: getattr(self, name) for name in kept}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model, distribution, row, options = state.pop("parts")
+        self.__dict__.update(state, _decision=Decision(law_of(model, distribution), row, options))
+
+    def __repr__(self) -> str:
+        return (
+            f"Alternatives(size={self.size}, necessary={self.necessary}, possible={self.possible}, "
+            f"undecided={self.undecided})"
+        )
+
+    def __str__(self) -> str:
+        names = self._decision.law.model.unit_names
+        noun = "feature" if self.size == 1 else "features"
+        if self.reason.minimality != "minimum":
+            return (
+                f"It is not proved that a reason of {self.size} {noun} is the smallest, so nothing "
+                "is said of the others."
+            )
+        needs = ", ".join(names[u] for u in self.necessary) or "no feature in particular"
+        more = len(set(self.possible) - set(self.necessary))
+        others = (
+            f"{more or 'no'} more {'feature occurs' if more == 1 else 'features occur'} in some"
+        )
+        text = f"Every reason of this size ({self.size} {noun}) needs {needs}; {others}."
+        open_ones = len(self.undecided)
+        return f"{text} Of {open_ones} it stays undecided." if open_ones else text
+
+
+class MinimumReasons:
+    """The minimum reasons of a decision, each found once, when somebody asks for it."""
+
+    def __init__(self, decision: Decision, reason: SufficientReason, limit: int) -> None:
+        self._found: list[tuple[int, ...]] = []
+        self._lock = Lock()
+        self._limit = limit
+        self._known = reason.minimality == "minimum"
+        self._enumeration = _enumerate(decision, reason)
+        self._at_end = False
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        i = 0
+        while self._reach(i):
+            yield self._found[i]
+            i += 1
+
+    def __repr__(self) -> str:
+        return f"<{len(self._found)} minimum reasons found so far>"
+
+    def _reach(self, i: int) -> bool:
+        """Find reasons until there is one of some number; False if there is none."""
+        with self._lock:
+            while len(self._found) <= i and not self._at_end:
+                if len(self._found) >= self._limit:
+                    return False
+                more = next(self._enumeration.sets, None)
+                if more is None:
+                    self._at_end = True
+                else:
+                    self._found.append(tuple(sorted(more)))
+        return i < len(self._found)
+
+    @property
+    def count(self) -> int:
+        """How many there are, up to the limit."""
+        self._reach(self._limit - 1)
+        return len(self._found)
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all."""
+        self._reach(self._limit - 1)
+        with self._lock:
+            if not self._at_end and len(self._found) == self._limit:
+                more = list(islice(self._enumeration.sets, 1))
+                self._at_end = not more
+                self._enumeration.sets = iter(())
+                self._enumeration.open |= bool(more)
+        return self._known and self._at_end and not self._enumeration.open
+
+
+def _enumerate(decision: Decision, reason: SufficientReason) -> Enumeration:
+    """Return the minimum reasons, one of which is known."""
+    forced = decision.task.include
+    first = tuple(sorted(reason.features))
+    if reason.minimality != "minimum":
+        return Enumeration(iter([first]), open=True)
+    ranked = decision.law.ranked_sets(decision.row, decision.task)
+    if ranked is None or reason.size == len(forced):
+        return by_asking(decision, reason.size, first, reason.guarantee.lower)
+    found = by_rank(reason.size - len(forced), *ranked)
+    found.sets = ((*forced, *chosen) for chosen in found.sets)
+    return found

@@ -1,0 +1,75 @@
+"""A decision that can be asked for reasons with and without some features."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+
+from sklearn_probsr._functions import answer
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._task import Task
+from sklearn_probsr.results._reason import SufficientReason
+from sklearn_probsr.search._arguments import Options
+
+__all__ = ["Decision"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One row before a law, and what is asked of its reasons."""
+
+    law: Law
+    row: NDArray[Any]
+    options: Options
+
+    def reason(
+        self, include: Collection[int] = (), exclude: Collection[int] = (), flag: bool = True
+    ) -> SufficientReason:
+        """Return the reason that has some features and lacks others, beside those asked for.
+
+        Where delta is out of reach it is the best set, flagged, unless that is to be an error.
+        """
+        inside, outside = (*self.task.include, *include), (*self.task.exclude, *exclude)
+        options = replace(self.options, include=inside, exclude=outside)
+        return answer(self.law, self.row[None, :], options, "certified", None, flag=flag)[0]
+
+    def fits(
+        self, size: int, include: Collection[int] = (), exclude: Collection[int] = ()
+    ) -> tuple[bool | None, SufficientReason]:
+        """Tell whether some set of at most a size, with and without some features, reaches delta.
+
+        None if that stays open.
+        """
+        found = self.reason(include, exclude)
+        if found.status == "ok" and found.size <= size:
+            return True, found
+        if found.size_lower > size:
+            return False, found
+        return (False if self.is_hopeless(exclude, include) else None), found
+
+    def is_hopeless(self, exclude: Collection[int], include: Collection[int] = ()) -> bool:
+        """Tell whether it is proved that no set without some features reaches delta."""
+        inside, outside = (*self.task.include, *include), (*self.task.exclude, *exclude)
+        task = replace(self.task, include=inside, exclude=outside, flag=True)
+        if self.law.conditional:  # its own search says below which size nothing is enough
+            allowed = self.law.model.n_units - len(task.exclude)
+            return self.reason(include, exclude).size_lower > allowed
+        prover = self.law.prover(self.law.view(self.row), task)
+        if prover.monotone:
+            return prover.settled(prover.members) is False
+        verdict, _ = prover.look(len(prover.members))
+        return verdict is False
+
+    @cached_property
+    def task(self) -> Task:
+        """What is asked, checked."""
+        return self.options.task(self.law.model)
+
+    @cached_property
+    def members(self) -> list[int]:
+        """The features that a minimum reason may have beside the forced ones."""
+        return sorted(self.task.open_to(self.law.view(self.row).members()))

@@ -1,0 +1,235 @@
+"""Breaking sets: the fewest features without which no set of the others settles a decision."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.laws._coin_swaps import last_place
+from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.questions._asking import Decision
+from sklearn_probsr.questions._hitting import smallest_hitting_set
+from sklearn_probsr.results._reason import SufficientReason
+from sklearn_probsr.search._arguments import Options
+
+__all__ = ["BreakingSet", "breaking_set", "breaking_set_of"]
+
+# So many reasons are collected before a smaller claim is made; more with prove=True.
+_ROUNDS, _MANY_ROUNDS = 60, 2000
+
+
+@dataclass(frozen=True)
+class BreakingSet:
+    """Features without which no set of the others keeps the class with probability delta.
+
+    Attributes
+    ----------
+    features : tuple of int
+        In increasing order.
+    minimality : str
+        What is proved: ``"minimum"`` (no smaller set breaks the decision), ``"subset-minimal"`` (no
+        proper subset of it does), or ``"near-minimum"`` and ``"near-subset-minimal"`` where that
+        stays undecided for one of them.
+    size_lower : int
+        No set with fewer features breaks it, as far as was proved.
+    guarantee : Enclosure
+        Of the best set that was found of the other features: less than delta.
+    best : tuple of int
+        That set.
+    delta : float
+    prediction : label
+    feature_names : tuple of str
+        The names of ``features``.
+    distribution : object
+        What the guarantee speaks of.
+    """
+
+    features: tuple[int, ...]
+    minimality: str
+    size_lower: int
+    guarantee: Enclosure
+    best: tuple[int, ...]
+    delta: float
+    prediction: Any
+    feature_names: tuple[str, ...]
+    distribution: Any
+
+    @property
+    def size(self) -> int:
+        """How many features it has."""
+        return len(self.features)
+
+    def __str__(self) -> str:
+        names = ", ".join(self.feature_names)
+        claims = {
+            "minimum": "no fewer features break it",
+            "subset-minimal": "none of them can be spared",
+        }
+        claim = claims.get(self.minimality, "fewer may do")
+        return (
+            f"Without {names} no set of the other features keeps class {self.prediction} with "
+            f"probability {self.delta:g} over {self.distribution}: the best found keeps it with "
+            f"{self.guarantee} ({claim})."
+        )
+
+
+def breaking_set(
+    model: Model,
+    x: ArrayLike,
+    *,
+    delta: float = 0.95,
+    distribution: Any = None,
+    prove: str | bool = "auto",
+    max_evals: int | None = None,
+    time_limit: float = 10.0,
+) -> BreakingSet:
+    """Find the fewest features of ``x`` without which no set of the others reaches delta.
+
+    Every reason has one of them, so whoever disputes the decision disputes one of these facts:
+    reasons and breaking sets are dual, as abductive and contrastive explanations are [1]_.
+
+    Parameters
+    ----------
+    model : LinearModel or ArgmaxModel
+    x : array-like of shape (d,)
+        An instance of zeros and ones, or of what the model's units can be.
+    delta : float, default=0.95
+        The probability that no set of the other features guarantees.
+    distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
+        What completes unknown features; None means uniform.
+    prove : {"auto", True, False}, default="auto"
+        How hard to try to prove that no smaller set breaks the decision.
+    max_evals : int or None, default=None
+        The most sets of one size that a proof may look at; see `sufficient_reasons`.
+    time_limit : float, default=10.0
+        The most seconds to collect reasons that a breaking set must hit.
+
+    Returns
+    -------
+    BreakingSet
+
+    Raises
+    ------
+    UnreachableError
+        If nothing breaks the decision: it is kept with probability delta with nothing known.
+
+    References
+    ----------
+    .. [1] A. Ignatiev, N. Narodytska, N. Asher, J. Marques-Silva, "From contrastive to abductive
+       explanations and back again", 2020.
+
+    Examples
+    --------
+    >>> from sklearn_probsr import LinearModel, breaking_set
+    >>> model = LinearModel([5, 2, 2, 2, 1], threshold=7)
+    >>> broken = breaking_set(model, [1, 1, 1, 1, 1], delta=0.9)
+    >>> broken.features, broken.minimality
+    ((0, 1), 'minimum')
+    """
+    options = Options(delta, prove=prove, max_evals=max_evals, time_limit=time_limit)
+    return breaking_set_of(Decision(law_of(model, distribution), model.check_row(x), options))
+
+
+def breaking_set_of(decision: Decision) -> BreakingSet:
+    """Find the breaking set of a decision."""
+    first = decision.reason()
+    if first.size == 0 and first.status == "ok":
+        raise UnreachableError(
+            f"nothing breaks this decision: class {first.prediction} is kept with probability "
+            f"{first.guarantee} over {first.distribution} with nothing known, which reaches delta "
+            f"= {first.delta:g}. Raise delta to ask for more."
+        )
+    prover = decision.law.prover(decision.law.view(decision.row), decision.task)
+    if prover.view.chain:
+        found, minimality, least = _by_rank(prover)
+    else:
+        found, minimality, least = _Duality(decision, first).run()
+    best = decision.reason(exclude=found)
+    names = decision.law.model.unit_names
+    return BreakingSet(
+        tuple(sorted(found)),
+        minimality,
+        least,
+        best.guarantee,
+        tuple(sorted(best.features)),
+        first.delta,
+        first.prediction,
+        tuple(names[u] for u in sorted(found)),
+        first.distribution,
+    )
+
+
+def _by_rank(prover: Prover) -> tuple[set[int], str, int]:
+    """Leave out the largest scores first: no others break a decision sooner (Proposition 66)."""
+    members = prover.members
+
+    def holds(place: int) -> bool | None:
+        """Tell whether the others still reach delta when so many are left out."""
+        return prover.settled(members[place:])
+
+    kept, broken = last_place(holds, 0, len(members))
+    return set(members[:broken]), "minimum" if kept == broken else "near-minimum", kept
+
+
+class _Duality:
+    """The search of the smallest set that hits every reason: reasons are met one by one.
+
+    A set that hits all reasons met so far, and as small as can be, is no larger than the smallest
+    breaking set. If it is one, it is the smallest; else there is a reason that it does not hit,
+    which is met next (Proposition 66).
+    """
+
+    def __init__(self, decision: Decision, first: SufficientReason) -> None:
+        self.decision = decision
+        self.met = [frozenset(first.features)]
+        effort = decision.task.effort
+        self.until = time.monotonic() + effort.time_limit
+        self.rounds = _MANY_ROUNDS if effort.thorough else _ROUNDS if effort.wanted else 1
+        self.seconds = effort.time_limit
+
+    def run(self) -> tuple[set[int], str, int]:
+        """Return a breaking set, what is proved of it, and a lower bound of the smallest size."""
+        least = 1
+        for _ in range(self.rounds):
+            chosen, bound = smallest_hitting_set(self.met, self.seconds)
+            least = max(least, bound)
+            if not self._meet(chosen):
+                if self.decision.is_hopeless(chosen):
+                    return chosen, "minimum" if len(chosen) == least else "near-minimum", least
+                break
+            if time.monotonic() > self.until:
+                break
+        return self._pruned(least)
+
+    def _meet(self, barred: set[int]) -> bool:
+        """Meet reasons that a set does not hit, each disjoint from those met before it."""
+        barred, met = set(barred), False
+        while True:
+            reason = self.decision.reason(exclude=sorted(barred))
+            if reason.status != "ok":
+                return met
+            self.met.append(frozenset(reason.features))
+            barred |= set(reason.features)
+            met = True
+
+    def _pruned(self, least: int) -> tuple[set[int], str, int]:
+        """Leave features out, the most telling first, until it breaks; spare what can be spared."""
+        decision = self.decision
+        order = decision.law.prover(decision.law.view(decision.row), decision.task).members
+        size = next((k for k in range(1, len(order)) if decision.is_hopeless(order[:k])), None)
+        chosen, open_ones = set(order if size is None else order[:size]), False
+        for u in reversed(order[: len(chosen)]):
+            if decision.is_hopeless(chosen - {u}):
+                chosen.discard(u)
+            else:
+                open_ones |= decision.reason(exclude=sorted(chosen - {u})).status != "ok"
+        if len(chosen) == least and not open_ones:
+            return chosen, "minimum", least
+        return chosen, "near-subset-minimal" if open_ones else "subset-minimal", least
