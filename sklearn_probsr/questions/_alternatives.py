@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import islice
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -121,34 +122,36 @@ def alternatives_of(
     found = []
     for i, (decision, reason) in enumerate(zip(decisions, reasons, strict=True)):
         if not proved[i]:
-            said = _Said((), (), tuple(decision.members))
+            said = _Said.of((), (), tuple(decision.members))
         elif reason.size == forced:
-            said = _Said(task.include, task.include, ())
+            said = _Said.of(task.include, task.include, ())
         elif swaps is None:
             said = _by_asking(decision, reason)
         else:
             ends = (*swaps.needed[i].tolist(), *swaps.possible[i].tolist())
             said = _by_places(decision, *ends)
-        found.append(Alternatives(decision, reason, said, limit))
+        found.append(Alternatives(reason, *said, limit, decision))
     return found
 
 
-class _Said:
+class _Said(NamedTuple):
     """What is said of single features."""
 
-    def __init__(
-        self, necessary: Iterable[int], possible: Iterable[int], undecided: Iterable[int]
-    ) -> None:
-        self.necessary = tuple(sorted(necessary))
-        self.possible = tuple(sorted(possible))
-        self.undecided = tuple(sorted(undecided))
+    necessary: tuple[int, ...]
+    possible: tuple[int, ...]
+    undecided: tuple[int, ...]
+
+    @classmethod
+    def of(cls, *groups: Iterable[int]) -> _Said:
+        """Return three groups of features in order."""
+        return cls(*(tuple(sorted(set(group))) for group in groups))
 
 
 def _by_places(decision: Decision, needed: int, not_needed: int, some: int, none: int) -> _Said:
     """Say what places in the ranking mean (Proposition 63)."""
     members = decision.law.prover(decision.law.view(decision.row), decision.task).members
     forced = decision.task.include
-    return _Said(
+    return _Said.of(
         [*forced, *members[:needed]],
         [*forced, *members[:some]],
         [*members[needed:not_needed], *members[some:none]],
@@ -185,9 +188,10 @@ def _by_asking(decision: Decision, reason: SufficientReason) -> _Said:
         elif verdict is None:
             undecided.add(feature)
     undecided -= {u for u in undecided if u in seen and u not in shared}
-    return _Said(necessary & shared, seen, undecided)
+    return _Said.of(necessary & shared, seen, undecided)
 
 
+@dataclass(frozen=True, eq=False)
 class Alternatives:
     """What all minimum reasons of one decision share, and what they are.
 
@@ -217,30 +221,33 @@ class Alternatives:
     complete : bool
         Whether these are all.
     limit : int
+    decision : Decision
+        The row before its law, which is asked for all of this.
     """
 
-    def __init__(
-        self, decision: Decision, reason: SufficientReason, said: _Said, limit: int
-    ) -> None:
-        self.reason, self.limit = reason, limit
-        self.size = reason.size
-        self.necessary, self.possible = said.necessary, said.possible
-        self.undecided = said.undecided
-        self._decision = decision
+    reason: SufficientReason
+    necessary: tuple[int, ...]
+    possible: tuple[int, ...]
+    undecided: tuple[int, ...]
+    limit: int
+    decision: Decision = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """How many features a minimum reason has."""
+        return self.reason.size
 
     @cached_property
     def indispensable(self) -> tuple[int, ...]:
         """Features in every reason of any size: without one of them delta is out of reach."""
         candidates = self.reason.features if self.undecided else self.necessary
-        forced = set(self._decision.task.include)
-        return tuple(
-            sorted(u for u in candidates if u in forced or self._decision.is_hopeless([u]))
-        )
+        forced = set(self.decision.task.include)
+        return tuple(sorted(u for u in candidates if u in forced or self.decision.is_hopeless([u])))
 
     @cached_property
     def reasons(self) -> MinimumReasons:
         """The minimum reasons, found as they are asked for."""
-        return MinimumReasons(self._decision, self.reason, self.limit)
+        return MinimumReasons(self.decision, self.reason, self.limit)
 
     @property
     def count(self) -> int:
@@ -253,25 +260,14 @@ class Alternatives:
         return self.reasons.complete
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was enumerated is found again; a law goes as the model and distribution it is of.
-        decision = self._decision
-        law = decision.law
-        parts = (law.model, law.distribution, decision.row, decision.options)
-        kept = ("reason", "limit", "size", "necessary", "possible", "undecided")
-        return {"parts": parts, **{name: getattr(self, name) for name in kept}}
+        # What was enumerated is found again.
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        model, distribution, row, options = state.pop("parts")
-        self.__dict__.update(state, _decision=Decision(law_of(model, distribution), row, options))
-
-    def __repr__(self) -> str:
-        return (
-            f"Alternatives(size={self.size}, necessary={self.necessary}, possible={self.possible}, "
-            f"undecided={self.undecided})"
-        )
+        self.__dict__.update(state)
 
     def __str__(self) -> str:
-        names = self._decision.law.model.unit_names
+        names = self.decision.law.model.unit_names
         noun = "feature" if self.size == 1 else "features"
         if self.reason.minimality != "minimum":
             return (

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from sklearn_probsr._functions import answer
+from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.results._reason import SufficientReason
@@ -73,3 +74,12 @@ class Decision:
     def members(self) -> list[int]:
         """The features that a minimum reason may have beside the forced ones."""
         return sorted(self.task.open_to(self.law.view(self.row).members()))
+
+    # A law goes as the model and the distribution that it is of.
+    def __getstate__(self) -> dict[str, Any]:
+        pair = (self.law.model, self.law.distribution)
+        return {"pair": pair, "row": self.row, "options": self.options}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        law = law_of(*state["pair"])
+        self.__dict__.update(law=law, row=state["row"], options=state["options"])
