@@ -18,6 +18,7 @@ from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.explain._guarantees import RowGuarantees
 from sklearn_probsr.explain._masker import distribution_of
 from sklearn_probsr.explain._partitions import Partitions
+from sklearn_probsr.explain._questions import RowQuestions
 from sklearn_probsr.explain._sifted import check_on_error, sift, warn_of
 from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
 from sklearn_probsr.laws._dispatch import law_of
@@ -36,7 +37,7 @@ _SETTINGS = (
 _BLOCK = "sklearn_probsr.SufficientReasonExplainer"
 
 
-class SufficientReasonExplainer(RowGuarantees, Partitions, shap.Explainer):
+class SufficientReasonExplainer(RowGuarantees, Partitions, RowQuestions, shap.Explainer):
     """Explain a linear classifier by the few features that settle each decision.
 
     Parameters

@@ -1,0 +1,71 @@
+"""Alternatives and breaking sets of rows as they come."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from sklearn_probsr import InvalidInputError, SufficientReasonExplainer
+
+
+@pytest.fixture(scope="module")
+def jobs():
+    """A Pipeline on a frame with an index of its own, and its explainer."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "job": rng.choice(["nurse", "clerk", "cook"], 40),
+            "age": rng.integers(20, 60, 40),
+            "pay": rng.integers(1, 9, 40),
+        },
+        index=[f"row {i}" for i in range(40)],
+    )
+    y = (X["job"] == "nurse") * 2 + X["age"] / 20 + X["pay"] / 3 > 4
+    steps = make_column_transformer((OneHotEncoder(), ["job"]), (StandardScaler(), ["age", "pay"]))
+    model = make_pipeline(steps, LogisticRegression(C=5)).fit(X, y)
+    return X, SufficientReasonExplainer(model, X, delta=0.9)
+
+
+def test_every_reason_has_what_is_necessary_and_hits_what_breaks(jobs):
+    """Rows of a Pipeline have alternatives by raw column, and breaking sets that reasons hit."""
+    X, explainer = jobs
+    reasons = explainer(X[:12])
+    others, broken = explainer.alternatives(X[:12]), explainer.breaking_sets(X[:12])
+    frame, breaking = others.to_frame(), broken.to_frame()
+    assert list(frame.index) == list(breaking.index) == list(X.index[:12])
+    assert list(frame.columns) == ["size", "minimality", "necessary", "possible", "undecided"]
+    for i in range(12):
+        own = set(reasons.to_frame()["reason"].iloc[i])
+        assert set(frame["necessary"].iloc[i]) <= own <= set(frame["possible"].iloc[i])
+        assert (own & set(breaking["features"].iloc[i])) or not own
+        for features in others[i].reasons:
+            bounds = explainer.guarantee(X[i : i + 1], list(features))
+            assert bounds["upper"].iloc[0] >= 0.9
+    assert list(others[2:4].to_frame().index) == list(X.index[2:4])
+
+
+def test_a_bad_row_is_none_and_the_others_are_answered(jobs):
+    """One row that the model cannot take is flagged by a warning, with None for an answer."""
+    X, explainer = jobs
+    bad = X[:3].copy()
+    bad["age"] = bad["age"].astype(float)
+    bad.loc["row 1", "age"] = np.inf
+    with pytest.warns(UserWarning, match="1 of 3 rows"):
+        found = explainer.alternatives(bad)
+    assert [one is None for one in found] == [False, True, False]
+    assert found.to_frame()["possible"].iloc[1] == []
+    with pytest.warns(UserWarning, match="1 of 3 rows"):
+        assert explainer.breaking_sets(bad)[1] is None
+
+
+def test_samples_prove_nothing():
+    """An explainer that samples says that it cannot answer."""
+    explainer = SufficientReasonExplainer(([1.0, 2.0], -1.0), method="monte-carlo", seed=0)
+    with pytest.raises(
+        InvalidInputError,
+        match=r"^only method='certified' proves what such an answer says, got 'monte-carlo'\.$",
+    ):
+        explainer.alternatives([[1, 1]])
