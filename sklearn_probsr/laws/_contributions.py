@@ -8,6 +8,7 @@ disappears here, and with it the columns.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +20,7 @@ from sklearn_probsr.engines.sums._finite_sum import Part
 from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.model._linear import LinearModel
 
-__all__ = ["Contributions", "is_open"]
+__all__ = ["Contributions", "Listed", "is_open"]
 
 
 def is_open(model: LinearModel, positive: bool) -> bool:
@@ -27,9 +28,59 @@ def is_open(model: LinearModel, positive: bool) -> bool:
     return model.strict == positive
 
 
+class Contributions(ABC):
+    """The random contributions of independent units, on one scale.
+
+    Attributes
+    ----------
+    model : LinearModel
+    scale : Fraction
+        What 1 is worth here.
+    threshold : Fraction
+        The model's threshold on this scale.
+    ends : list of pairs
+        The least and the most that each unit can contribute, exactly.
+    """
+
+    model: LinearModel
+    scale: Fraction
+    threshold: Fraction
+
+    @property
+    @abstractmethod
+    def ends(self) -> list[tuple[Fraction | int, Fraction | int]]:
+        """The least and the most that each unit can contribute."""
+
+    @property
+    @abstractmethod
+    def atoms(self) -> int:
+        """How many values the units have together, or more."""
+
+    @property
+    @abstractmethod
+    def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Each unit's width, mean above its least, and variance, in widths of the widest."""
+
+    def known(self, row: NDArray[np.float64] | NDArray[np.bool_]) -> list[Fraction]:
+        """Return what the units of an instance contribute, on this scale."""
+        return [c / self.scale for c in self.model.contributions(row)]
+
+    @cached_property
+    def widest(self) -> Fraction | int:
+        """The widest range of a unit, or 1 if nothing varies."""
+        return max(most - least for least, most in self.ends) or 1
+
+    @cached_property
+    def by_range(self) -> list[int]:
+        """The units that vary, those with the widest range first."""
+        widths = [most - least for least, most in self.ends]
+        varying = [u for u, width in enumerate(widths) if width]
+        return sorted(varying, key=lambda u: -widths[u])
+
+
 @dataclass(frozen=True)
-class Contributions:
-    """The random contributions of independent units, as whole numbers of one scale.
+class Listed(Contributions):
+    """Contributions of finitely many values, as whole numbers of one scale.
 
     Attributes
     ----------
@@ -51,7 +102,7 @@ class Contributions:
     threshold: Fraction
 
     @classmethod
-    def of(cls, model: LinearModel, source: Source) -> Contributions:
+    def of(cls, model: LinearModel, source: Source) -> Listed:
         """Return those of a model whose unknown units come from a source."""
         laws = source.atoms(model)
         unit = Fraction(1, math.lcm(*(c.denominator for law in laws for c in law)))
@@ -67,9 +118,15 @@ class Contributions:
             Fraction(model.threshold) / scale,
         )
 
-    def known(self, row: NDArray[np.float64] | NDArray[np.bool_]) -> list[Fraction]:
-        """Return what the units of an instance contribute, on this scale."""
-        return [c / self.scale for c in self.model.contributions(row)]
+    @cached_property
+    def ends(self) -> list[tuple[Fraction | int, Fraction | int]]:
+        """The least and the most that each unit can contribute."""
+        return [(v[0], v[-1]) for v in self.values]
+
+    @cached_property
+    def atoms(self) -> int:
+        """How many values the units have together."""
+        return sum(map(len, self.values))
 
     def cut(self, known: Fraction | int) -> int:
         """Return the least whole number that, with what is known, belongs to ``classes[1]``."""
@@ -102,11 +159,6 @@ class Contributions:
         ]
 
     @cached_property
-    def widest(self) -> int:
-        """The widest range of a unit, or 1 if nothing varies."""
-        return max(v[-1] - v[0] for v in self.values) or 1
-
-    @cached_property
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Each unit's width, mean above its least, and variance, in widths of the widest."""
         width, mean, variance = np.zeros((3, len(self.values)))
@@ -116,10 +168,3 @@ class Contributions:
             width[u], mean[u] = above[-1], (above * p).sum()
             variance[u] = ((above - mean[u]) ** 2 * p).sum()
         return width, mean, variance
-
-    @cached_property
-    def by_range(self) -> list[int]:
-        """The units that vary, those with the widest range first."""
-        widths = [v[-1] - v[0] for v in self.values]
-        varying = [u for u, width in enumerate(widths) if width]
-        return sorted(varying, key=lambda u: -widths[u])

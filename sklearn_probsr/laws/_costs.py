@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.engines.sums._spectrum import set_bounds
-from sklearn_probsr.laws._contributions import Contributions, is_open
+from sklearn_probsr.laws._contributions import Contributions, Listed, is_open
 from sklearn_probsr.laws._spectra import FAR, Shared, Worth, clamped, promises
 from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.model._enclosure import Enclosure
@@ -54,7 +54,7 @@ class Costs(View):
         row: Row,
         spectra: Callable[[bool, bool], Shared | None],
     ) -> None:
-        super().__init__(len(contributions.values))
+        super().__init__(len(contributions.ends))
         self.contributions = contributions
         self.row = row
         self.positive = bool(contributions.model.is_positive(row[None, :])[0])
@@ -63,26 +63,31 @@ class Costs(View):
         self._known: dict[tuple[frozenset[int], Fraction | None, float], Enclosure] = {}
         self._views: dict[tuple[int, int], Worth] = {}
         self._shared: dict[bool, Shared | None] = {}
-        self._parts = contributions.parts(self.positive)
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown may cost anything."""
-        values = self.contributions.values[unit]
-        return self.known[unit] > values[0] if self.positive else self.known[unit] < values[-1]
+        least, most = self.contributions.ends[unit]
+        return self.known[unit] > least if self.positive else self.known[unit] < most
 
     def can_gain(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown may gain anything."""
-        values = self.contributions.values[unit]
-        return self.known[unit] < values[-1] if self.positive else self.known[unit] > values[0]
+        least, most = self.contributions.ends[unit]
+        return self.known[unit] < most if self.positive else self.known[unit] > least
 
     def most(self, unit: int) -> Fraction:
         """Return the most that a unit can cost."""
-        values = self.contributions.values[unit]
-        return self.known[unit] - values[0] if self.positive else values[-1] - self.known[unit]
+        least, most = self.contributions.ends[unit]
+        return self.known[unit] - least if self.positive else most - self.known[unit]
+
+    @property
+    def listed(self) -> Listed:
+        """The contributions, where all their values are listed."""
+        assert isinstance(self.contributions, Listed)
+        return self.contributions
 
     def law(self, unit: int) -> list[tuple[Fraction, int]]:
         """Return what a unit costs, increasing, and the chance of each cost."""
-        return self.contributions.costs(unit, self.known[unit], self.positive)
+        return self.listed.costs(unit, self.known[unit], self.positive)
 
     def spare(self, times: int) -> int:
         """Return the most that the costs may sum to, when all are ``times`` as large and whole."""
@@ -93,16 +98,17 @@ class Costs(View):
 
     def question(self, fixed: Collection[int]) -> FiniteSum:
         """Return the random sum that is left when some units are known."""
-        values = self.contributions.values
+        seen = self.listed
         inside = set(fixed)
-        free = [u for u in range(len(values)) if u not in inside]
-        cut = self.contributions.cut(sum((self.known[u] for u in inside), start=Fraction(0)))
+        free = [u for u in range(len(seen.values)) if u not in inside]
+        cut = seen.cut(sum((self.known[u] for u in inside), start=Fraction(0)))
         if self.positive:
-            capacity = sum(values[u][-1] for u in free) - cut
+            capacity = sum(seen.values[u][-1] for u in free) - cut
         else:
-            capacity = cut - 1 - sum(values[u][0] for u in free)
-        parts: list[Part] = [self._parts[u] for u in self.contributions.by_range if u not in inside]
-        return FiniteSum(parts, self.contributions.denominator, capacity)
+            capacity = cut - 1 - sum(seen.values[u][0] for u in free)
+        each = seen.parts(self.positive)
+        parts: list[Part] = [each[u] for u in seen.by_range if u not in inside]
+        return FiniteSum(parts, seen.denominator, capacity)
 
     def enclose(
         self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
@@ -195,9 +201,9 @@ class Costs(View):
         """The moments of every unit's cost, in widths of the widest contribution."""
         contributions = self.contributions
         width, mean, variance = contributions.moments
-        values, widest = contributions.values, contributions.widest
+        ends, widest = contributions.ends, contributions.widest
         above = np.array(
-            [clamped((c - v[0]) / widest) for c, v in zip(self.known, values, strict=True)]
+            [clamped((c - end[0]) / widest) for c, end in zip(self.known, ends, strict=True)]
         )
         left = abs(sum(self.known, start=-contributions.threshold))
         margin = clamped(left / widest)
@@ -248,7 +254,7 @@ class Costs(View):
         limit = float(capacity >> shift)
         total = np.zeros(len(order) + 1, dtype=np.int64)
         chances = [
-            np.array([chance / self.contributions.denominator for _, chance in law]) for law in laws
+            np.array([chance / self.listed.denominator for _, chance in law]) for law in laws
         ]
         for start in range(0, samples, _CHUNK):
             m = min(_CHUNK, samples - start)

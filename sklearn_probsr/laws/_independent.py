@@ -19,12 +19,15 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines.sums._stochastic_order import within
 from sklearn_probsr.engines.sums._up_sets import count_up_sets, list_up_sets
 from sklearn_probsr.laws._certainty import CertainProver
-from sklearn_probsr.laws._contributions import Contributions
+from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._costs import Costs
+from sklearn_probsr.laws._crowd_costs import CrowdCosts
+from sklearn_probsr.laws._crowd_spectra import CrowdShared
+from sklearn_probsr.laws._crowds import Crowds, is_crowd
 from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._refuter import Refuter, ranked
-from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.laws._sources import Seen, Source
 from sklearn_probsr.laws._spectra import Shared, are_few
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._together import follow_spectra, score_spectra, search_spectra
@@ -53,7 +56,10 @@ class IndependentLaw(Law):
     @cached_property
     def contributions(self) -> Contributions:
         """What each unit may add to the decision function, exactly."""
-        return Contributions.of(self.linear, self.source)
+        if is_crowd(self.source):
+            assert isinstance(self.source, Seen)
+            return Crowds(self.linear, self.source)
+        return Listed.of(self.linear, self.source)
 
     def spectra(self, positive: bool, whole: bool, few: bool = False) -> Shared | None:
         """Return the spectra of a class, made once; None where counting is the better way.
@@ -65,14 +71,15 @@ class IndependentLaw(Law):
         seen = self.contributions
         if (are_few(seen) and not few) or not seen.by_range:
             return None
-        side = None if whole or len(seen.values) <= _MOST_IN_HEAD else positive
+        side = None if whole or len(seen.ends) <= _MOST_IN_HEAD else positive
         if side not in self._shared:
-            self._shared[side] = Shared.of(seen, side)
+            self._shared[side] = _shared_of(seen, side)
         return self._shared[side]
 
     def view(self, row: Row) -> Costs:
         """Return one instance, a checked row, before this law."""
-        return Costs(self.contributions, row, self.spectra)
+        kind = CrowdCosts if isinstance(self.contributions, Crowds) else Costs
+        return kind(self.contributions, row, self.spectra)
 
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""
@@ -124,6 +131,13 @@ class IndependentLaw(Law):
         """About how much memory the tables take."""
         tables = sum(shared.nbytes for shared in self._shared.values() if shared is not None)
         return tables + self.source.nbytes
+
+
+def _shared_of(seen: Contributions, side: bool | None) -> Shared | None:
+    if isinstance(seen, Crowds):
+        return CrowdShared.of(seen, side)
+    assert isinstance(seen, Listed)
+    return Shared.of(seen, side)
 
 
 class IndependentProver(Prover):

@@ -21,8 +21,8 @@ from sklearn_probsr.engines.sums._context import compare
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._stochastic_order import Laws, undominated, within
 from sklearn_probsr.engines.sums._up_sets import Budget, count_up_sets, refute
-from sklearn_probsr.laws._contributions import Contributions
-from sklearn_probsr.laws._spectra import Outlook, Shared
+from sklearn_probsr.laws._contributions import Contributions, Listed
+from sklearn_probsr.laws._spectra import Outlook, Shared, ranks
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._exact import float_above, float_below
 
@@ -196,50 +196,36 @@ class Refuter:
 
     def _laws(self, r: int) -> tuple[Laws, NDArray[np.int64]]:
         """Return what units may cost, and the law of each unit of a row."""
-        n = len(self.contributions.values)
-        ones = self.contributions.model.ones(self.rows[r : r + 1])
+        n = len(self.contributions.ends)
+        seen = self.contributions
+        if not isinstance(seen, Listed):
+            return self._rough_laws(r), np.arange(n)
+        ones = seen.model.ones(self.rows[r : r + 1])
         if ones is not None:
             if self.positive not in self.shared.laws:
-                self.shared.laws[self.positive] = self._binary_laws()
+                self.shared.laws[self.positive] = self._binary_laws(seen)
             return self.shared.laws[self.positive], 2 * np.arange(n) + ones[0]
-        if sum(map(len, self.contributions.values)) <= self.task.effort.limits.most_ranked:
-            known = self.contributions.known(self.rows[r])
-            each = [self.contributions.costs(u, known[u], self.positive) for u in range(n)]
+        if seen.atoms <= self.task.effort.limits.most_ranked:
+            known = seen.known(self.rows[r])
+            each = [seen.costs(u, known[u], self.positive) for u in range(n)]
             return ranked(each), np.arange(n)
         return self._rough_laws(r), np.arange(n)
 
-    def _binary_laws(self) -> Laws:
-        contributions = self.contributions
+    def _binary_laws(self, seen: Listed) -> Laws:
         return ranked(
-            contributions.costs(u, known / contributions.scale, self.positive)
-            for u, pair in enumerate(contributions.model.pairs)
+            seen.costs(u, known / seen.scale, self.positive)
+            for u, pair in enumerate(seen.model.pairs)
             for known in pair
         )
 
     def _rough_laws(self, r: int) -> Laws:
-        if self.positive not in self.shared.atoms:
-            self.shared.atoms[self.positive] = self._atoms()
-        starts, turns, below = self.shared.atoms[self.positive]
+        starts, turns, below = self.shared.atoms(self.positive)
         known = self.outlook.gain[r] + self.shared.centre
         apart = np.repeat(known, np.diff(starts)) - turns
         # More than the rounding of a difference of two sums (Lemma 29).
         slack = 32 * UNIT * (float(np.abs(known).max()) + float(turns.max(initial=0.0)) + 1)
+        slack += self.shared.grain
         return Laws(starts, apart if self.positive else -apart, below, slack)
-
-    def _atoms(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return each unit's values in turns above its least, by what they cost, and chances."""
-        turns: list[float] = []
-        sums: list[int] = []
-        starts = [0]
-        for v, chances in zip(self.contributions.values, self.contributions.chances, strict=True):
-            pairs = list(zip(v, chances, strict=True))[:: -1 if self.positive else 1]
-            total = 0
-            for c, chance in pairs:
-                total += chance
-                turns.append((c - v[0]) / self.shared.period)
-                sums.append(total)
-            starts.append(len(turns))
-        return np.array(starts), np.array(turns), _ranks(sums)
 
 
 def ranked(laws: Iterable[Sequence[tuple[Fraction, int]]]) -> Laws:
@@ -254,9 +240,4 @@ def ranked(laws: Iterable[Sequence[tuple[Fraction, int]]]) -> Laws:
             costs.append(cost)
             sums.append(total)
         starts.append(len(costs))
-    return Laws(np.array(starts), _ranks(costs).astype(np.float64), _ranks(sums), 0.0)
-
-
-def _ranks(numbers: Sequence[Fraction | int]) -> NDArray[np.int64]:
-    rank = {number: i for i, number in enumerate(sorted(set(numbers)))}
-    return np.array([rank[number] for number in numbers], dtype=np.int64)
+    return Laws(np.array(starts), ranks(costs).astype(np.float64), ranks(sums), 0.0)

@@ -6,7 +6,7 @@ Every unit's random contribution, in turns of one period, and the spectra of the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,7 @@ from sklearn_probsr.engines.coins._vaaler import SPREADS, UNIT
 from sklearn_probsr.engines.sums._spectrum import Spectrum, narrowed
 from sklearn_probsr.engines.sums._stochastic_order import Laws
 from sklearn_probsr.engines.sums._tabulation import Law, build_spectrum
-from sklearn_probsr.laws._contributions import Contributions
+from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._sources import distinct
 
 __all__ = [
@@ -30,7 +30,9 @@ __all__ = [
     "are_few",
     "clamped",
     "promises",
+    "ranks",
     "row_sums",
+    "shared_out",
 ]
 
 # Relative weights of the variance in the rankings; 0 is the mean cost, the signed SHAP value.
@@ -67,8 +69,9 @@ def promises(
 
 def are_few(contributions: Contributions) -> bool:
     """Tell whether units and their values are so few that sets are counted one by one."""
-    atoms = sum(map(len, contributions.values))
-    return len(contributions.values) <= _FEW and atoms <= _FEW_ATOMS
+    if not isinstance(contributions, Listed):
+        return False
+    return len(contributions.ends) <= _FEW and contributions.atoms <= _FEW_ATOMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +139,42 @@ class Shared:
         """What the binary units of a model cost each class, once it was asked for."""
         return {}
 
+    def atoms(
+        self, positive: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return units' values in turns above their least, by what they cost a class.
+
+        With where those of each unit start, and how likely a cost up to each is, over a
+        denominator. Values are off by at most half of ``grain``.
+        """
+        if positive not in self._atoms:
+            self._atoms[positive] = self._by_cost(positive)
+        return self._atoms[positive]
+
+    grain = 0.0
+
+    def _by_cost(
+        self, positive: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        turns: list[float] = []
+        sums: list[int] = []
+        starts = [0]
+        seen = self.contributions
+        assert isinstance(seen, Listed)
+        for v, chances in zip(seen.values, seen.chances, strict=True):
+            pairs = list(zip(v, chances, strict=True))[:: -1 if positive else 1]
+            total = 0
+            for c, chance in pairs:
+                total += chance
+                turns.append((c - v[0]) / self.period)
+                sums.append(total)
+            starts.append(len(turns))
+        return np.array(starts), np.array(turns), ranks(sums)
+
     @cached_property
-    def atoms(self) -> dict[bool, tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
-        """The values of units by what they cost each class, once they were asked for."""
+    def _atoms(
+        self,
+    ) -> dict[bool, tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
         return {}
 
     @cached_property
@@ -146,7 +182,7 @@ class Shared:
         return {}
 
     @classmethod
-    def of(cls, contributions: Contributions, positive: bool | None) -> Shared | None:
+    def of(cls, contributions: Listed, positive: bool | None) -> Shared | None:
         """Build them, for a class or whole; None where floats cannot tell the numbers apart."""
         values = contributions.values
         widths = [v[-1] - v[0] for v in values]
@@ -165,15 +201,7 @@ class Shared:
         centre = np.array([float((turns * chances).sum()) for turns, chances in raw])
         laws = [Law(t - c, p) for (t, p), c in zip(raw, centre, strict=True)]
         variance = np.array([float((law.turns**2 * law.chances).sum()) for law in laws])
-        # Those that vary most first: their factors soon make a product negligible.
-        head = [*contributions.by_range, *(u for u, w in enumerate(widths) if not w)]
-        broad = head
-        if positive is not None:
-            head, broad = _heads(contributions, centre, variance, period, positive)
-        if 0 < len(values) - len(broad) < _LEAST_REST:
-            broad = broad[: max(len(values) - _LEAST_REST, len(head))]
-        inside = set(broad)
-        rest = [u for u in contributions.by_range if u not in inside]
+        head, broad, rest = shared_out(contributions, centre, variance, period, positive)
         largest = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
         degrees = [min(2**12, largest), largest]
         if are_few(contributions):
@@ -198,14 +226,15 @@ class Shared:
     @cached_property
     def _cuts(self) -> tuple[float, float]:
         contributions = self.contributions
-        least, centre = sum(v[0] for v in contributions.values), math.fsum(self.centre)
+        assert isinstance(contributions, Listed)
+        least, centre = sum(end[0] for end in contributions.ends), math.fsum(self.centre)
         cuts = (contributions.threshold, contributions.cut(0) - Fraction(1, 2))
         first, second = (clamped((cut - least) / self.period) - centre for cut in cuts)
         return first, second
 
     def gain(self, unit: int, known: Fraction) -> float:
         """Return how far fixing a unit to its contribution moves the cut, in turns."""
-        above = known - self.contributions.values[unit][0]
+        above = known - self.contributions.ends[unit][0]
         return clamped(above / self.period) - float(self.centre[unit])
 
     def view(self, unit: int, value: Fraction) -> Worth:
@@ -214,10 +243,8 @@ class Shared:
         if key in self._views:
             return self._views[key]
         known = value / self.contributions.scale
-        values = self.contributions.values[unit]
-        view = Worth(
-            self.gain(unit, known), known > values[0], known < values[-1], known.denominator == 1
-        )
+        least, most = self.contributions.ends[unit]
+        view = Worth(self.gain(unit, known), known > least, known < most, known.denominator == 1)
         if len(self._views) < _MOST_VIEWS:
             self._views[key] = view
         return view
@@ -268,6 +295,12 @@ class Shared:
         return blur
 
 
+def ranks(numbers: Sequence[Fraction | int]) -> NDArray[np.int64]:
+    """Return the place of each number among those that occur."""
+    rank = {number: i for i, number in enumerate(sorted(set(numbers)))}
+    return np.array([rank[number] for number in numbers], dtype=np.int64)
+
+
 def row_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sum along the last axis; a row's digits do not depend on how many others there are.
 
@@ -283,6 +316,26 @@ def clamped(value: Fraction) -> float:
     return float(max(min(value, largest), -largest))
 
 
+def shared_out(
+    contributions: Contributions,
+    centre: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    period: int,
+    positive: bool | None,
+) -> tuple[list[int], list[int], list[int]]:
+    """Return the units of the head, with more that proofs know, and those of the rest."""
+    # Those that vary most first: their factors soon make a product negligible.
+    varying, n = contributions.by_range, len(centre)
+    head = [*varying, *sorted(set(range(n)).difference(varying))]
+    broad = head
+    if positive is not None:
+        head, broad = _heads(contributions, centre, variance, period, positive)
+    if 0 < n - len(broad) < _LEAST_REST:
+        broad = broad[: max(n - _LEAST_REST, len(head))]
+    inside = set(broad)
+    return head, broad, [u for u in varying if u not in inside]
+
+
 def _heads(
     contributions: Contributions,
     centre: NDArray[np.float64],
@@ -295,7 +348,7 @@ def _heads(
     The first have the best promise in some ranking. The others are those that the fewest exceed
     in both the most that they can cost and in how likely they do.
     """
-    width = np.array([(v[-1] - v[0]) / period for v in contributions.values])
+    width = np.array([float((most - least) / period) for least, most in contributions.ends])
     cost = width - centre if positive else centre
     scale = cost.max() or 1.0
     # What never varies may still cost, if the instance is different: for a 0/1 column, its weight.

@@ -24,7 +24,7 @@ from sklearn_probsr.engines.rows._floors import (
 )
 from sklearn_probsr.model._base import Model
 
-__all__ = ["Table"]
+__all__ = ["Table", "distinct_states", "worth"]
 
 # Contributions of an instance below this, of values below this times the largest of the background,
 # are cut to whole numbers in floats (Proposition 38).
@@ -224,7 +224,7 @@ class Table:
         less = np.where(heads > 0, below, above) & (heads != 0)
         for u in np.flatnonzero(~self.single).tolist():
             low, high = self._extreme(weights, exponent, u)
-            known = _worth(weights[self.columns[u]], row[self.columns[u]])
+            known = worth(weights[self.columns[u]], row[self.columns[u]])
             more[u], less[u] = known > low, known < high
         return more, less
 
@@ -241,8 +241,8 @@ class Table:
             low = line[0] >= line.max() - len(at)
             high = line[0] <= line.min() + len(at)
             self._extremes[key] = (
-                min(_worth(weights[at], state) for state in _distinct(self.rows[low][:, at])),
-                max(_worth(weights[at], state) for state in _distinct(self.rows[high][:, at])),
+                min(worth(weights[at], state) for state in distinct_states(self.rows[low][:, at])),
+                max(worth(weights[at], state) for state in distinct_states(self.rows[high][:, at])),
             )
         return self._extremes[key]
 
@@ -254,13 +254,13 @@ def _frozen(rows: NDArray[Any]) -> NDArray[Any]:
     return frozen
 
 
-def _worth(weights: NDArray[np.float64], values: NDArray[Any]) -> Fraction:
+def worth(weights: NDArray[np.float64], values: NDArray[Any]) -> Fraction:
     """Return a sum of products, exactly."""
     terms = zip(weights.tolist(), values.tolist(), strict=True)
     return sum((Fraction(w) * Fraction(x) for w, x in terms), Fraction(0))
 
 
-def _distinct(states: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def distinct_states(states: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Return the different rows; mostly they are few."""
     found: list[NDArray[np.float64]] = []
     while len(states) and len(found) < _FEW:

@@ -24,7 +24,7 @@ from sklearn_probsr.engines.coins._vaaler import (
 )
 from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum
 
-__all__ = ["Law", "build_spectrum"]
+__all__ = ["Law", "build_spectrum", "live_nodes"]
 
 # Laws with more atoms than this are tabulated by a product of matrices, so many nodes a row.
 _FEW_ATOMS = 12
@@ -76,10 +76,16 @@ def build_spectrum(head: list[Law], rest: list[Law], degree: int, most_cells: in
 def _live(bound: NDArray[np.float64], degree: int, dropping: bool) -> NDArray[np.intp]:
     """Return the nodes that can move a bound by enough, counted from 0."""
     live = np.flatnonzero(bound > 0)
-    if not dropping:
-        return live
+    return live[live_nodes(bound[live], live, degree)] if dropping else live
+
+
+def live_nodes(
+    bound: NDArray[np.float64], live: NDArray[np.intp], degree: int
+) -> NDArray[np.bool_]:
+    """Tell which nodes, counted from 0, can still move a bound by enough (Proposition 24)."""
     vaaler, fejer = coefficient_table((live + 1).astype(np.float64), degree)
-    return live[2 * (vaaler + fejer) * bound[live] > DROPPED / degree**2]
+    kept: NDArray[np.bool_] = 2 * (vaaler + fejer) * bound > DROPPED / degree**2
+    return kept
 
 
 def _flat(
