@@ -309,7 +309,7 @@ def answer(
         )
         confidence = _confidence(3 * failure)
     return SufficientReasons(
-        model=law.model,
+        model=law.given,
         rows=rows,
         mask=found.mask,
         lower=found.lower,

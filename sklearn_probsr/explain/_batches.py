@@ -102,7 +102,7 @@ class Question:
         self, chunks: Sequence[NDArray[Any]], n_jobs: int | None
     ) -> Iterator[tuple[int, SufficientReasons]]:
         """Yield the number and the reasons of every chunk, found by jobs of joblib."""
-        pair = (self.law.model, self.law.distribution)
+        pair = (self.law.given, self.law.distribution)
         ask = partial(_search, method=self.method, options=self.options, seed=self.seed)
         for i, found in shared(ask, pair, self.token, chunks, n_jobs, _law):
             home: dict[str, Any] = dict(zip(_AT_HOME, (*pair, chunks[i]), strict=True))

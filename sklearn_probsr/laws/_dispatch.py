@@ -120,12 +120,19 @@ def law_of(model: Any, distribution: Any = None) -> Law:
             f"Matching(X), got {chosen!r} of type {type(chosen).__name__}."
         )
     maker = make
+
+    def made() -> Law:
+        law = maker(model.whole, chosen)
+        if law.model is not model and law.model == model.whole:
+            law.given = model
+        return law
+
     try:
-        return _LAWS.get((model, chosen), lambda: maker(model, chosen))
+        return _LAWS.get((model, chosen), made)
     except TypeError:
         if isinstance(chosen, Hashable):
             raise
-        return maker(model, chosen)  # what cannot be looked up cannot be kept
+        return made()  # what cannot be looked up cannot be kept
 
 
 def _hint(model: Any) -> str:

@@ -57,6 +57,9 @@ class Law(ABC):
 
     Attributes
     ----------
+    given : LinearModel or ArgmaxModel
+        The model as the user gave it, with the numbers that people read: it decides as ``model``
+        does, whose numbers may be whole multiples of those.
     conditional : bool
         Whether completions depend on what is fixed, as under `Matching`.
     confidence : Fraction
@@ -71,6 +74,7 @@ class Law(ABC):
 
     def __init__(self, model: Model, distribution: Any) -> None:
         self.model, self.distribution = model, distribution
+        self.given = model
 
     @abstractmethod
     def view(self, row: Row) -> View:

@@ -77,6 +77,11 @@ class Model(ABC):
         return decides, self.feature_names, self.classes, self.units
 
     @property
+    def whole(self) -> Self:
+        """The same classifier on numbers that mean what floats are: what laws are made of."""
+        return self
+
+    @property
     @abstractmethod
     def outputs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The weights (outputs, d) and constants of the scores that plots and SHAP values show.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import (
     check_classes,
@@ -20,7 +21,7 @@ from sklearn_probsr.model._checks import (
     check_threshold,
     check_weights,
 )
-from sklearn_probsr.model._exact import integer_multiples
+from sklearn_probsr.model._exact import decimal_fraction, integer_multiples
 from sklearn_probsr.model._units import Unit, check_units
 
 __all__ = ["IntegerForm", "LinearModel"]
@@ -77,6 +78,10 @@ class LinearModel(Model):
         binary column, or for one-hot columns without a dropped category if there are several;
         `Unit` says more. Reasons, masks and curves then count units. None: every column is a
         binary feature of its own.
+    decimal : bool, default=False
+        Whether the weights and the threshold mean the decimals that they print as, as they do on a
+        scorecard: 0.1 + 0.2 is then 0.3. Otherwise they are the binary fractions that floats are,
+        as an estimator computes with them.
 
     Examples
     --------
@@ -85,6 +90,10 @@ class LinearModel(Model):
     array([1, 0])
     >>> model.margin([[1, 0, 0, 1, 1]])
     array([1.])
+    >>> LinearModel([0.1, 0.2], 0.3, strict=True).predict([[1, 1]])
+    array([1])
+    >>> LinearModel([0.1, 0.2], 0.3, strict=True, decimal=True).predict([[1, 1]])
+    array([0])
     """
 
     weights: NDArray[np.float64]
@@ -93,6 +102,7 @@ class LinearModel(Model):
     feature_names: tuple[str, ...] = field(default=(), kw_only=True)
     classes: tuple[Any, Any] = field(default=(0, 1), kw_only=True)
     units: tuple[Unit, ...] | None = field(default=None, kw_only=True)
+    decimal: bool = field(default=False, kw_only=True)
 
     def __init__(
         self,
@@ -103,6 +113,7 @@ class LinearModel(Model):
         feature_names: Sequence[str] | None = None,
         classes: Sequence[Any] = (0, 1),
         units: Any = None,
+        decimal: bool = False,
     ) -> None:
         values = check_weights(weights)
         put = object.__setattr__
@@ -112,11 +123,52 @@ class LinearModel(Model):
         put(self, "feature_names", check_names(feature_names, len(values)))
         put(self, "classes", check_classes(classes))
         put(self, "units", None if units is None else check_units(units, len(values)))
+        put(self, "decimal", bool(decimal))
+        if decimal:
+            self.whole  # noqa: B018 (numbers with too many digits are refused now)
 
     @property
     def decision(self) -> dict[str, Any]:
         """What decides: the arguments of the model, but for names, classes and units."""
-        return {"weights": self.weights, "threshold": self.threshold, "strict": self.strict}
+        return {
+            "weights": self.weights,
+            "threshold": self.threshold,
+            "strict": self.strict,
+            "decimal": self.decimal,
+        }
+
+    @cached_property
+    def whole(self) -> LinearModel:
+        """The same classifier on whole numbers if its numbers are decimals, else the model itself.
+
+        Laws are made of it: where sums are those of whole numbers, ties are ties.
+        """
+        if not self.decimal:
+            return self
+        weights, threshold, _ = self._in_tens
+        return LinearModel(
+            weights,
+            threshold,
+            strict=self.strict,
+            feature_names=self.feature_names,
+            classes=self.classes,
+            units=self.units,
+        )
+
+    @cached_property
+    def _in_tens(self) -> tuple[list[int], int, int]:
+        """Weights and threshold times a power of ten that makes them whole, and that power."""
+        given = [*map(decimal_fraction, self.weights.tolist()), decimal_fraction(self.threshold)]
+        scale = math.lcm(*(value.denominator for value in given))
+        *weights, threshold = (int(value * scale) for value in given)
+        longest = max(map(abs, [*weights, threshold]))
+        if longest > _EXACT_FLOAT_SUM:
+            raise InvalidInputError(
+                "with decimal=True the weights and the threshold must be whole multiples of one "
+                "number, none of more than 2**53 of it: decimals of few digits, as on a scorecard. "
+                f"Got {longest} times 1/{scale}. Round them, or leave decimal=False."
+            )
+        return weights, threshold, scale
 
     @property
     def outputs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -145,6 +197,7 @@ class LinearModel(Model):
             strict=self.strict,
             feature_names=self.unit_names,
             classes=self.classes,
+            decimal=self.decimal,
         )
 
     @cached_property
@@ -182,6 +235,8 @@ class LinearModel(Model):
     @cached_property
     def integer_form(self) -> IntegerForm:
         """The same classifier with integer weights, where no tie is left."""
+        if self.decimal:
+            return self.whole.integer_form
         multiples, unit = integer_multiples(self.weights)
         level = Fraction(self.threshold) / unit
         return IntegerForm(multiples, math.floor(level) + 1 if self.strict else math.ceil(level))
@@ -208,6 +263,8 @@ class LinearModel(Model):
 
     def is_positive(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell by the exact sign which checked rows belong to ``classes[1]``."""
+        if self.decimal:
+            return self.whole.is_positive(rows)
         if rows.dtype == np.bool_:
             weights, threshold, bound = self._float_form
             scores = rows.astype(np.float64) @ weights - threshold
@@ -236,6 +293,9 @@ class LinearModel(Model):
 
     def contributions(self, row: NDArray[Any]) -> list[Fraction]:
         """Return exactly what each unit of a checked row adds to ``x · weights``."""
+        if self.decimal:
+            scale = self._in_tens[2]
+            return [part / scale for part in self.whole.contributions(row)]
         if self.units is None:
             terms = zip(self.weights.tolist(), row.tolist(), strict=True)
             return [Fraction(w) if x else Fraction(0) for w, x in terms]
@@ -279,10 +339,11 @@ class LinearModel(Model):
         return np.array([self._margin_of(row) for row in self.check_rows(X)], dtype=np.float64)
 
     def _margin_of(self, row: NDArray[Any]) -> float:
-        if row.dtype == np.bool_:
+        if row.dtype == np.bool_ and not self.decimal:
             with contextlib.suppress(OverflowError):
                 return math.fsum([*self.weights[row].tolist(), -self.threshold])
-        exact = sum(self.contributions(row), start=-Fraction(self.threshold))
+        read = decimal_fraction if self.decimal else Fraction
+        exact = sum(self.contributions(row), start=-read(self.threshold))
         try:
             return float(exact)
         except OverflowError:

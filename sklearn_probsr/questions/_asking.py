@@ -77,7 +77,7 @@ class Decision:
 
     # A law goes as the model and the distribution that it is of.
     def __getstate__(self) -> dict[str, Any]:
-        pair = (self.law.model, self.law.distribution)
+        pair = (self.law.given, self.law.distribution)
         return {"pair": pair, "row": self.row, "options": self.options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

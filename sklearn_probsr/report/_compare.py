@@ -249,7 +249,7 @@ def _among(name: str, column: NDArray[Any], at: NDArray[np.intp], n: int) -> NDA
 
 def _shap_values(law: Law, told: SufficientReasons, given: Any) -> NDArray[np.float64]:
     """Return SHAP values of every unit: the user's, or shap's own on the same background."""
-    model, rows = law.model, told.rows.astype(np.float64)
+    model, rows = law.given, told.rows.astype(np.float64)
     if given is None:
         if not len(rows):
             return np.zeros((0, model.n_units))
@@ -284,7 +284,7 @@ def _columns(
     delta: Fraction,
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of the table."""
-    model, n, size = law.model, len(told), told.size
+    model, n, size = law.given, len(told), told.size
     second = (model.winners(told.rows) == 1) | (len(model.classes) > 2)
     signed = np.where(second, 1.0, -1.0)[:, None] * values  # towards the prediction
     by_size, by_sign = in_order(np.abs(values), task), in_order(signed, task)

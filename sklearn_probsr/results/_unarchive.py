@@ -151,7 +151,7 @@ def _check_shapes(said: dict[str, Declared], meta: dict[str, Any]) -> None:
 
 def _model(weights: NDArray[np.float64], told: Any) -> Model:
     several = weights.ndim == 2
-    decides = ("intercepts", "last") if several else ("threshold", "strict")
+    decides = ("intercepts", "last") if several else ("threshold", "strict", "decimal")
     told = members(told, "meta.model", (*decides, "feature_names", "classes", "units"))
     d = weights.shape[-1]
     named: dict[str, Any] = {
@@ -167,9 +167,9 @@ def _model(weights: NDArray[np.float64], told: Any) -> Model:
         each = [number(v, f"meta.model.intercepts[{i}]") for i, v in enumerate(intercepts)]
         return ArgmaxModel(weights, each, last=flag(told["last"], "meta.model.last"), **named)
     threshold = number(told["threshold"], "meta.model.threshold")
-    return LinearModel(
-        weights, threshold, strict=flag(told["strict"], "meta.model.strict"), **named
-    )
+    for name in ("strict", "decimal"):
+        named[name] = flag(told[name], f"meta.model.{name}")
+    return LinearModel(weights, threshold, **named)
 
 
 def _units(told: Any, d: int) -> list[Unit] | None:
