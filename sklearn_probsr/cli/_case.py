@@ -151,7 +151,23 @@ class Case:
         """Return the first rows, or all, compared with SHAP."""
         from sklearn_probsr.report._compare import compare_explained
 
-        return compare_explained(self.explainer(), self.rows.iloc[:n], dependence=dependence)
+        explainer = self.explainer()
+        return compare_explained(
+            explainer,
+            self.rows.iloc[:n],
+            dependence=dependence,
+            y=self._truth(explainer.linear_model.classes, n),
+        )
+
+    def _truth(self, classes: Sequence[Any], n: int | None) -> list[Any] | None:
+        """Return the true classes of the first rows, if they are known and any is a class."""
+        if self.truth is None:
+            return None
+        own: dict[str | None, Any] = {label_text(label): label for label in classes}
+        some = self.truth.iloc[:n]
+        gaps = some.isna()
+        told = [None if gap else label_text(v) for v, gap in zip(some, gaps, strict=True)]
+        return [own.get(text, text) for text in told] if own.keys() & set(told) else None
 
     def accuracy(self) -> str | None:
         """Say how often the model is right, if the true classes are known."""

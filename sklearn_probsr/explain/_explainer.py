@@ -255,6 +255,11 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         # A probability of one half is a score of 0, up to rounding.
         return f"{name}, from its threshold of {cut:.4g}" if abs(cut) > 1e-9 else name
 
+    @property
+    def cut(self) -> float:
+        """The score from which the linear model measures; see `Adapted`."""
+        return self._subject.cut
+
     def _expected(self) -> Any:
         """Return the expected decision function, or the expected score of every class."""
         weights, constants = self.linear_model.outputs

@@ -24,6 +24,7 @@ from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.report._comparison import Comparison
 from sklearn_probsr.report._growth import Growth, grow
+from sklearn_probsr.report._known import facts, probabilities, threshold, true_classes
 from sklearn_probsr.report._rules import certain, follow, gaps, in_order, in_words, reached
 from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._arguments import Options
@@ -54,6 +55,7 @@ def compare(
     dependence: bool = False,
     n_jobs: int | None = None,
     on_error: str = "flag",
+    y: Any = None,
 ) -> Comparison:
     """Put the sufficient reason of every row beside its SHAP values.
 
@@ -98,6 +100,9 @@ def compare(
         What to do with a row that cannot be explained as asked, as in `SufficientReasonExplainer`:
         flagged ones say so in the columns ``status`` and ``message``, and the summary, the page and
         the pictures leave them out.
+    y : array-like of shape (n,) or None, default=None
+        The true class of each row, None or NaN where it is not known: it stands beside the
+        predicted one in the table and on the page.
 
     Returns
     -------
@@ -131,7 +136,7 @@ def compare(
         on_error=on_error,
     )
     return compare_explained(
-        explainer, X, shap_values=shap_values, others=others, dependence=dependence
+        explainer, X, shap_values=shap_values, others=others, dependence=dependence, y=y
     )
 
 
@@ -142,6 +147,7 @@ def compare_explained(
     shap_values: Any = None,
     others: Others | None = None,
     dependence: bool = False,
+    y: Any = None,
 ) -> Comparison:
     """Compare the reasons of an explainer, whatever it was asked for."""
     if explainer.law.conditional:
@@ -164,6 +170,9 @@ def compare_explained(
         sure, missing["sure_size"] = None, str(error)
     values = _shap_values(law, told, _rows_of(shap_values, at, len(whole)))
     table = _columns(law, told, sure, values, task, level)
+    chance = probabilities(explainer.model, X, at, told)
+    if chance is not None:
+        table["probability"] = chance
     if sure is not None and task.max_size is None and not np.isnan(table["sure_size"]).any():
         known[1.0] = sure
     missing |= gaps(table, delta, missing)
@@ -182,10 +191,13 @@ def compare_explained(
         everywhere[at] = values
         values = everywhere
         table |= {"status": whole.status.astype(object), "message": whole.message}
+    if y is not None:
+        truth = {"true_class": true_classes(y, linear.classes, len(whole))}
+        table = {"prediction": table["prediction"], **truth, **table}
     return Comparison(
         table=table,
         shap_values=values,
-        values=explained.data if explained.display_data is None else explained.display_data,
+        values=facts(whole, explained.data),
         mask=whole.mask,
         feature_names=linear.unit_names,
         classes=linear.classes,
@@ -204,6 +216,7 @@ def compare_explained(
         ),
         index=explained.index,
         rules=in_words(task, linear.unit_names),
+        threshold=threshold(told, explainer.cut, chance),
     )
 
 

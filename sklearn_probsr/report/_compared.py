@@ -61,6 +61,10 @@ class Compared(Protocol):
         """What every reason had to obey, in words; empty if nothing."""
 
     @property
+    def threshold(self) -> str:
+        """From where on the second of two classes is predicted, in words; empty if at 0."""
+
+    @property
     def missing(self) -> dict[str, str]:
         """Columns that could not be had, and why."""
 

@@ -41,7 +41,8 @@ class Comparison:
     shap_values : ndarray of shape (n, features)
         Those of the second of two classes, or of the predicted one of more.
     values : ndarray of shape (n, features)
-        The features as a person reads them.
+        What each feature is: a number, or, where that says less, the fact in words ("job: clerk",
+        "age in [30, 45)", "age is missing").
     mask : ndarray of bool, shape (n, features)
         Which features are in each reason.
     feature_names : tuple of str
@@ -63,6 +64,9 @@ class Comparison:
     rules : str, default=""
         What every reason had to obey, in words: features that it must have, must not have, and how
         many at most. Empty: nothing.
+    threshold : str, default=""
+        From which predicted probability, or score, on the second of two classes is predicted, in
+        words. Empty: where the score is 0, or the largest of several.
     """
 
     table: dict[str, NDArray[Any]]
@@ -79,6 +83,7 @@ class Comparison:
     index: Any = field(default=None, repr=False)
     left_out: str = field(default="", repr=False)
     rules: str = ""
+    threshold: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", row_index(self.index, len(self)))
@@ -105,13 +110,14 @@ class Comparison:
             ``reason_size`` features with the largest abs(SHAP)); ``overlap`` (of those with the
             reason, Jaccard); ``shap_share`` (of the abs(SHAP) mass inside the reason);
             ``hurting`` (how many of those features speak against the prediction); ``status`` ("ok",
-            "unreachable" or "invalid") and ``message``. If `compare` was
-            asked for the ``dependence``, over background rows ``independent_guarantee_lower`` and
-            ``independent_guarantee_upper``, the reason's guarantee if the features were
-            independent; over marginals ``joint_guarantee_lower`` and ``joint_guarantee_upper``,
-            that in the rows themselves. For each other method its ``_size``,
-            ``_guarantee_lower``, ``_guarantee_upper`` and ``_overlap``. The index is that of the
-            frame that was compared.
+            "unreachable" or "invalid") and ``message``; ``probability``, which the estimator gives
+            to the class that it predicts, if it gives any; ``true_class``, if `compare` was told.
+            If `compare` was asked for the ``dependence``, over background rows
+            ``independent_guarantee_lower`` and ``independent_guarantee_upper``, the reason's
+            guarantee if the features were independent; over marginals ``joint_guarantee_lower``
+            and ``joint_guarantee_upper``, that in the rows themselves. For each other method its
+            ``_size``, ``_guarantee_lower``, ``_guarantee_upper`` and ``_overlap``. The index is
+            that of the frame that was compared.
         """
         import pandas as pd
 
@@ -254,6 +260,7 @@ class Comparison:
                 "others": self.others,
                 "missing": self.missing,
                 "rules": self.rules,
+                "threshold": self.threshold,
                 "index": plain_labels(self.index),
             }
         )

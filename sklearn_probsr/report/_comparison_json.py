@@ -31,12 +31,13 @@ from sklearn_probsr.results._row_labels import checked_labels
 
 __all__ = ["FORMAT", "read_comparison"]
 
-FORMAT = "sklearn-probsr comparison 3"
+FORMAT = "sklearn-probsr comparison 4"
 _MEMBERS = (
     "format", "table", "shap_values", "values", "growth", "mask", "feature_names", "classes",
-    "delta", "distribution", "others", "missing", "rules", "index",
+    "delta", "distribution", "others", "missing", "rules", "threshold", "index",
 )  # fmt: skip
 _SIZES = ("reason_size", "sure_size", "abs_shap_size", "signed_shap_size", "hurting")
+_OPTIONAL = ("probability", "true_class")
 _ALTERNATIVES = ("independent_guarantee", "joint_guarantee")
 # What rounding may add to a share that is 1.
 _ROUNDING = 1e-9
@@ -91,6 +92,7 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
         "missing": missing,
         "index": checked_labels(held["index"], "index", n),
         "rules": text(held["rules"], "rules"),
+        "threshold": text(held["threshold"], "threshold"),
     }
     return fields, growth
 
@@ -148,7 +150,7 @@ def _table(
     ends = [f"{word}_{end}" for word in bounded for end in ("lower", "upper")]
     known = {
         "prediction", "margin", "reason", "minimality", "shap_share", "status", "message",
-        *sizes, *ends, *overlaps,
+        *sizes, *ends, *overlaps, *(name for name in _OPTIONAL if name in (told or ())),
     }  # fmt: skip
     told = members(told, "table", sorted(known))
     status = _statuses(told["status"], "table.status", n)
@@ -165,6 +167,8 @@ def _table(
         "reason": lambda told, where: _reasons(told, where, mask, names),
         "reason_size": lambda told, where: wholes(told, where, (n,), width),
         "margin": lambda told, where: numbers(told, where, (n,), gaps=True),
+        "probability": lambda told, where: numbers(told, where, (n,), 0, 1, gaps=True),
+        "true_class": lambda told, where: cells(told, where, (n,)),
     }
     found: dict[str, NDArray[Any]] = {}
     for name, column in told.items():

@@ -8,7 +8,7 @@ from sklearn_probsr.report._compared import Compared, known_sizes
 from sklearn_probsr.report._ids import ids_of
 from sklearn_probsr.results._inert import visible
 
-__all__ = ["SIZES", "has_size", "headings", "messages_of", "percent", "status_of"]
+__all__ = ["SIZES", "decides", "has_size", "headings", "messages_of", "percent", "status_of"]
 
 _HELP = {
     "row": ("Row", "The position of the row in the data, from 0."),
@@ -19,6 +19,11 @@ _HELP = {
         "best one is shown), invalid (the model does not take the row).",
     ),
     "class": ("Class", "What the model predicts for the row."),
+    "probability": (
+        "Predicted",
+        "The probability that the model itself gives to the class that it predicts. {threshold}",
+    ),
+    "true": ("True class", "What the row is, as far as that is known. Brown: not as predicted."),
     "reason": (
         "Reason",
         "The fewest features found that settle the class: known these, it is kept with at least "
@@ -104,6 +109,12 @@ def messages_of(comparison: Compared) -> list[str]:
     return [visible(text) if isinstance(text, str) else "" for text in told]
 
 
+def decides(comparison: Compared) -> str:
+    """Say where the class changes, if that is known."""
+    told = visible(comparison.threshold)
+    return f"The model says {told}." if told else ""
+
+
 def has_size(comparison: Compared, key: str) -> bool:
     """Whether there is a row in which a size could be had."""
     return not len(comparison) or len(known_sizes(comparison.table[SIZES[key]])) > 0
@@ -117,13 +128,17 @@ def headings(comparison: Compared) -> list[dict[str, Any]]:
         "distribution": over,
         "delta": percent(comparison.delta),
         "features": str(len(comparison.feature_names)),
+        "threshold": decides(comparison),
     }
 
-    def column(key: str, kind: str, group: str = "", wide: bool = True) -> dict[str, Any]:
+    def column(
+        key: str, kind: str, group: str = "", wide: bool = True, more: bool = False
+    ) -> dict[str, Any]:
         label, words_ = _HELP[key]
         return {
-            "key": key, "label": label, "term": label, "help": words_.format(**words),
+            "key": key, "label": label, "term": label, "help": words_.format(**words).strip(),
             "kind": kind, "group": group.replace("{delta}", words["delta"]), "wide": wide,
+            "more": more,
         }  # fmt: skip
 
     ids = ids_of(comparison)
@@ -131,33 +146,35 @@ def headings(comparison: Compared) -> list[dict[str, Any]]:
         found = [column("row", "text", wide=False)]
     else:
         named = {"label": visible(ids.name), "term": visible(ids.name)}
-        found = [column("id", "text", wide=False) | named, column("row", "text")]
+        found = [column("id", "text", wide=False) | named, column("row", "text", more=True)]
     if any(word != "ok" for word in status_of(comparison)):
         found.append(column("status", "text"))
     found += [
         column("class", "text", wide=False),
+        *([column("true", "text")] if "true_class" in table else []),
+        *([column("probability", "probability")] if "probability" in table else []),
         column("reason", "text", _LIVE, wide=False),
-        column("size", "number", _LIVE, wide=False),
+        column("size", "number", _LIVE),
         column("lower", "guarantee", _LIVE, wide=False),
         column("proved", "text", _LIVE),
         *(
-            column(key, "number", _BESIDE, wide=key != "abs")
+            column(key, "number", _BESIDE, wide=key != "abs", more=key == "signed")
             for key in ("abs", "signed")
             if has_size(comparison, key)
         ),
         column("top", "guarantee", _BESIDE, wide=False),
-        column("overlap", "share", _BESIDE),
-        column("hurting", "number", _BESIDE),
-        column("share", "share", _MORE),
+        column("overlap", "share", _BESIDE, more=True),
+        column("hurting", "number", _BESIDE, more=True),
+        column("share", "share", _MORE, more=True),
     ]
     found += [
-        column(word, "guarantee", _MORE)
+        column(word, "guarantee", _MORE, more=True)
         for word in ("independent", "joint")
         if f"{word}_guarantee_lower" in table
     ]
     if has_size(comparison, "sure"):
-        found.append(column("sure", "number"))
-    found.append(column("margin", "number"))
+        found.append(column("sure", "number", more=True))
+    found.append(column("margin", "number", more=True))
     for k, name in enumerate(map(visible, comparison.others)):
         more = (
             ("size", "number", "Features", f"How many features {name} names."),
@@ -165,7 +182,7 @@ def headings(comparison: Compared) -> list[dict[str, Any]]:
         )
         found += [
             {"key": f"other-{k}-{key}", "label": label, "term": f"{name}: {label}", "help": text,
-             "kind": kind, "group": name, "wide": True}
+             "kind": kind, "group": name, "wide": True, "more": True}
             for key, kind, label, text in more
         ]  # fmt: skip
     return found

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.model._units import value_text
 from sklearn_probsr.report._compared import Compared, known_sizes
 from sklearn_probsr.report._headings import (
     SIZES,
+    decides,
     has_size,
     headings,
     messages_of,
@@ -29,6 +31,11 @@ from sklearn_probsr.results._reason import CLAIMS
 __all__ = ["page"]
 
 _TITLE = "Which few features settle each decision?"
+_LEAD = (
+    "A reason is a short list of facts about a row that settles its class: while they hold, the "
+    "model keeps that class with at least the probability asked for, although everything else "
+    "about the row is unknown."
+)
 # Bars of a row: the largest SHAP values, and whatever is in one of its reasons.
 _BARS = 12
 # Guarantees are written as whole parts of this, rounded down.
@@ -61,6 +68,8 @@ def page(comparison: Compared, title: str | None) -> str:
         title=_TITLE if title is None else visible(title),
         version=__version__,
         count=f"{n:,} row{'s' if n != 1 else ''}, guarantees of {percent(comparison.delta)}",
+        lead=_LEAD,
+        decides=decides(comparison),
         distribution=visible(comparison.distribution),
         words=visible(comparison.summary()).split("\n")[1:],
         tiles=_tiles(comparison) if n else [],
@@ -122,6 +131,14 @@ def _data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, Any]
         "share": _short(table["shap_share"]),
         "margin": _short(table["margin"]),
     }
+    if "probability" in table:
+        held["probability"] = [
+            # What is not certain is not told as certain.
+            None if np.isnan(v) else _rounded(v if v == 1 else min(v, 0.999999), 6)
+            for v in table["probability"].tolist()
+        ]
+    if "true_class" in table:
+        held["true"] = [None if v is None else visible(str(v)) for v in table["true_class"]]
     for word in ("independent", "joint"):
         if f"{word}_guarantee_lower" in table:
             held[word] = _parts(table[f"{word}_guarantee_lower"])
@@ -248,9 +265,11 @@ def _rounded(value: float, digits: int) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as the page shows it: a number to six digits, or text."""
+    """Return a value as the page shows it: a number with the digits that words have, or text."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, int | float) and math.isfinite(value):
-        return _rounded(float(value), 6)
+    if isinstance(value, float) and math.isfinite(value):
+        return _rounded(float(value_text(value)), 17)
+    if isinstance(value, int) and abs(value) < 2**53:
+        return int(value)
     return visible(str(value))

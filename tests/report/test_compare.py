@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import shap
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -332,7 +334,7 @@ def test_tables_words_and_files():
     assert repr(found) == "Comparison(<12 rows, 5 features>)"
     message = (
         "This is not what Comparison.to_json wrote: it must have the format 'sklearn-probsr "
-        "comparison 3', got []."
+        "comparison 4', got []."
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         Comparison.from_json("[]")
@@ -368,3 +370,37 @@ def test_distributions_without_rows(law: Any):
     rows = np.array([[1, 0, 1], [0, 1, 1]])
     np.testing.assert_allclose(found.shap_values, model.weights * (rows - mean), atol=1e-12)
     assert list(found.to_frame()) == COLUMNS + FLAGS
+
+
+def test_true_classes_and_probabilities():
+    """They stand beside what is predicted, through JSON too; what is not known is left out."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X, y = X.iloc[:60, :4], y[:60].map({0: "malignant", 1: "benign"})
+    model = LogisticRegression(solver="newton-cholesky").fit(X, y)
+    truth = y[:9].astype(object)
+    truth.iloc[3] = np.nan
+    found = compare(model, X[:9], X, y=truth)
+    assert found.table["true_class"].tolist() == [*y[:3], None, *y[4:9]]
+    each = dict(zip(model.classes_, model.predict_proba(X[:9]).T, strict=True))
+    expected = [each[label][i] for i, label in enumerate(found.table["prediction"])]
+    np.testing.assert_array_equal(found.table["probability"], expected)
+    assert found.threshold == "class malignant from a predicted probability of 0.5 on"
+    again = Comparison.from_json(found.to_json())
+    pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
+    assert again.threshold == found.threshold
+    gaps = X[:9].copy()
+    gaps.iloc[2, 0] = np.nan
+    with pytest.warns(UserWarning, match="1 invalid"):
+        holed = compare(model, gaps, X, y=truth)
+    assert np.isnan(holed.table["probability"][2])
+    assert holed.table["true_class"].tolist() == found.table["true_class"].tolist()
+    for name in ("probability", "true_class"):
+        assert name not in compare(LinearModel([1, 2], 1), [[1, 0]]).table
+    with pytest.raises(InvalidInputError) as error:
+        compare(model, X[:9], X, y=y[:8])
+    assert str(error.value) == "y must hold the true class of each of the 9 rows, got shape (8,)."
+    with pytest.raises(InvalidInputError) as error:
+        compare(model, X[:2], X, y=[0, 1])
+    assert str(error.value) == (
+        "y must hold classes of the model, 'benign', 'malignant', got '0', '1'."
+    )

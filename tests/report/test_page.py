@@ -244,18 +244,18 @@ def test_numbers_are_those_of_the_table(kind: str, tmp_path: Path):
 
 
 def test_values_are_what_a_person_reads(tmp_path: Path):
-    """Labels without the name before them, numbers to six digits, and what is missing."""
+    """Facts as in words, numbers with the digits that words have, and what is missing."""
     model, rows = units()
     found = compare(model, rows, rows, delta=0.8)
     for row, numbers in zip(data_of(written(found, tmp_path))["rows"], rows, strict=True):
         shown = dict(zip(row["units"][::3], row["units"][2::3], strict=True))
-        assert shown[0] == ("nurse", "smith", "missing")[int(numbers[:3].argmax())]
+        state = int(numbers[:3].argmax())
+        assert shown[0] == ("job: nurse", "job: smith", "job is missing")[state]
         assert shown[1] == float(f"{numbers[3]:.6g}")
         assert shown[2] == numbers[4]
     cells = [row["units"][2::3] for row in data_of(written(gaps(), tmp_path))["rows"]]
-    assert sum("missing" in row for row in cells) == 8
     assert {text for row in cells for text in row if isinstance(text, str)} == {
-        "Rome", "Oslo", "Lima", "missing",
+        "town: Rome", "town: Oslo", "town: Lima", "age is missing",
     }  # fmt: skip
 
 
@@ -272,7 +272,8 @@ def test_words_are_those_of_the_summary(tmp_path: Path):
     found = some()
     parsed = Parsed(page := written(found, tmp_path))
     lines = found.summary().split("\n")[1:]
-    assert parsed.texts["p"][1 : 1 + len(lines)] == lines
+    assert parsed.texts["p"][0].startswith("A reason is a short list of facts about a row")
+    assert parsed.texts["p"][2 : 2 + len(lines)] == lines
     assert page.index("Summary") < page.index("How sure?") < page.index('id="table"')
     assert set(parsed.texts["dt"]) >= {column["term"] for column in data_of(page)["table"]}
     for column in data_of(page)["table"]:

@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 
 from sklearn_probsr import Comparison, LinearModel, compare
 from tests.report.browser import look
@@ -191,6 +196,96 @@ def test_rows_are_called_by_their_ids(driver: Any, tmp_path_factory: pytest.Temp
     # Two rows have a reason, and only they are summed up.
     bars = page.run("return [...document.querySelectorAll('#sizes .bar.reason')].map(e=>e.title)")
     assert sum(int(title.split()[0]) for title in bars) == 2
+    assert driver.get_log("browser") == []
+
+
+@pytest.fixture(scope="module")
+def loans() -> Comparison:
+    """Loans with bins, categories, ids, true classes and a threshold that was moved."""
+    rng = np.random.default_rng(1)
+    long = "amount_requested_by_the_applicant in euros"
+    X = pd.DataFrame(
+        {
+            long: rng.lognormal(8, 0.6, 200).round(2),
+            "age": rng.integers(18, 80, 200),
+            "job": rng.choice(["clerk", "a = b", "<nurse>"], 200),
+            "home": rng.choice(["owned", "rented"], 200),
+            "debt": rng.normal(0, 1, 200),
+            "years": rng.integers(0, 30, 200),
+        },
+        index=pd.Index([f"L-{i:03d}" for i in range(200)], name="loan"),
+    )
+    y = np.where(X["age"] / 20 - X[long] / 2000 + rng.normal(0, 1, 200) > 0.5, "good", "bad")
+    steps = make_column_transformer(
+        (KBinsDiscretizer(3, encode="onehot", quantile_method="averaged_inverted_cdf"), [long]),
+        (OneHotEncoder(), ["job", "home"]),
+        remainder="passthrough",
+    )
+    model = make_pipeline(steps, LogisticRegression(solver="newton-cholesky"))
+    careful = FixedThresholdClassifier(model, threshold=0.7, pos_label="good").fit(X, y)
+    return compare(careful, X[:40], X, delta=0.9, y=y[:40])
+
+
+def test_a_lay_reader_finds_the_way(
+    driver: Any, loans: Comparison, tmp_path_factory: pytest.TempPathFactory
+):
+    """What a reason is, threshold, true classes, facts in words; at 1280 px nothing is hidden."""
+    page = Page(driver, path_of(loans, tmp_path_factory))
+    page.look(1280)
+    assert page.texts("header p")[0].startswith("A reason is a short list of facts about a row")
+    assert (
+        "The model says class good from a predicted probability of 0.7 on."
+        in page.texts("header p")[1]
+    )
+    assert "have at most" not in page.one("main").text
+    box = page.run(
+        "const e = document.querySelector('.scroll'); return [e.scrollWidth, e.clientWidth]"
+    )
+    assert box[0] <= box[1]
+    keys = page.run("return [...document.querySelectorAll('[data-key]')].map(e=>e.dataset.key)")
+    assert keys == [
+        "id",
+        "class",
+        "true",
+        "probability",
+        "reason",
+        "size",
+        "lower",
+        "proved",
+        "abs",
+        "top",
+    ]
+    assert page.column("true") == loans.table["true_class"][:25].tolist()
+    wrong = loans.table["true_class"][:25] != loans.table["prediction"][:25]
+    assert len(page.texts("td.bad:nth-child(3)")) == wrong.sum() > 0
+    for text, chance in zip(page.column("probability"), loans.table["probability"], strict=False):
+        assert text == f"{100 * chance:.1f}%"
+    # Facts are those of the sentences: bins and categories, and what speaks against is marked.
+    cells = page.column("reason")
+    assert any("in [" in cell or "≥" in cell for cell in cells)
+    assert not any("amount_requested_by_the_applicant in euros = " in cell for cell in cells)
+    marked = [i for i, cell in enumerate(cells) if "although " in cell]
+    signs = np.where(loans.table["prediction"] == loans.classes[1], 1, -1)[:, None]
+    hurts = ((signs * loans.shap_values < 0) & loans.mask).any(axis=1)
+    assert marked == np.flatnonzero(hurts[:25]).tolist() != []
+    page.one(f"#open-{marked[0]}").click()
+    assert " although it speaks against" in page.texts("[data-detail] .against")
+    assert (
+        ", although " in page.texts("[data-detail] .told")[0]
+        or "given although" in (page.texts("[data-detail] .told")[0])
+    )
+    # Names are cut behind signs, not anywhere.
+    assert page.run("return document.querySelectorAll('.feature wbr').length") == 4
+    page.one("#more").click()
+    more = page.run("return [...document.querySelectorAll('[data-key]')].map(e=>e.dataset.key)")
+    assert [key for key in more if key not in keys] == [
+        "row", "signed", "overlap", "hurting", "share", "sure", "margin",
+    ]  # fmt: skip
+    find = page.one("#find")
+    find.send_keys("l-0 good AGE")
+    told = [i for i in range(40) if "age" in loans.table["reason"][i]
+            and "good" in (loans.table["prediction"][i], loans.table["true_class"][i])]  # fmt: skip
+    assert page.rows() == told[:25] != []
     assert driver.get_log("browser") == []
 
 
@@ -480,12 +575,12 @@ def test_ten_thousand_rows_are_quick(driver: Any, many: Path):
     taken = {"ready": page.run(mark)}
     timed = (
         "const start = performance.now(), id = arguments[0], e = document.querySelector(id);"
-        "if (e.tagName !== 'INPUT') e.click();"
+        "if (e.type !== 'range' && e.type !== 'search') e.click();"
         "else { e.value = arguments[1]; e.dispatchEvent(new Event('input')); }"
         "document.body.offsetHeight; return (performance.now() - start) / 1000"
     )
     for css, value in (
-        ("#level", 9), ("[data-key=margin]", None), ("#find", "feature 7"),
+        ("#level", 9), ("#more", None), ("[data-key=margin]", None), ("#find", "feature 7"),
         ("[data-key=reason]", None), ("#level", 3), ("tr.row", None),
     ):  # fmt: skip
         taken[f"{css} {value}"] = page.run(timed, css, value)

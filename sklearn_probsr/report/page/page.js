@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const $ = (id) => document.getElementById(id);
-  const PAGE = 25, PRINTED = 500, SHOWN_FEATURES = 12, NAMED = 6, BARS = 12;
+  const PAGE = 25, PRINTED = 500, SHOWN_FEATURES = 12, NAMED = 6, BARS = 12, FEW = 7;
 
   // Text only ever becomes text: no HTML is made from data.
   function make(tag, attributes = {}, ...children) {
@@ -25,6 +25,9 @@
 
   // Guarantees are whole ten-thousandths, rounded down.
   const percent = (part) => (part === 10000 ? "100" : (part / 100).toFixed(2)) + "%";
+  const chance = (v) => (v < 1 && v >= 0.9995 ? "> 99.9%" : v > 0 && v < 0.0005 ? "< 0.1%" : `${(100 * v).toFixed(1)}%`);
+  // Long names may be cut behind signs, where they have no spaces; numbers may not.
+  const soft = (text) => text.split(/(?<=[^\d\s][_./\\|:-])(?=[^\d\s])/).flatMap((part, k) => (k ? [make("wbr"), part] : [part]));
   const share = (value) => Math.round(100 * value) + "%";
   const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toPrecision(3);
   const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
@@ -70,9 +73,17 @@
     const effect = (i, place) => data.rows[i].units[3 * place + 1];
     function fact(i, place) {
       const name = data.features[unit(i, place)], value = data.rows[i].units[3 * place + 2];
-      if (typeof value === "number") return `${name} = ${value}`;
-      if (value === "missing") return `${name} is missing`;
-      return value.startsWith(name) ? value : `${name}: ${value}`;
+      return typeof value === "number" ? `${name} = ${value}` : value;
+    }
+    // SHAP values speak of the second of two classes, or of the predicted one of more.
+    const side = (i) => (data.classes.length > 2 || data.rows[i].class === 1 ? 1 : -1);
+    const against = (i, place) => side(i) * effect(i, place) < 0;
+    // What speaks for the class, although something speaks against it.
+    function given(i, most) {
+      const told = reason(i).filter((place) => !against(i, place)), but = reason(i).filter((place) => against(i, place));
+      const parts = [and(few(told.map((place) => fact(i, place)), most))];
+      if (but.length) parts.push(`although ${and(few(but.map((place) => fact(i, place)), most))}`);
+      return parts.filter(Boolean).join(", ");
     }
     const names = (i) => reason(i).map((place) => data.features[unit(i, place)]);
     const guaranteed = (i) => data.rows[i].lower[level];
@@ -96,11 +107,13 @@
       if (v === null) return "–";
       if (column.kind === "guarantee") return percent(v);
       if (column.kind === "share") return share(v);
+      if (column.kind === "probability") return chance(v);
       return String(v);
     };
     const short = (i) => data.short[i] === 1;
+    const wrong = (i) => data.columns.true[i] !== null && data.columns.true[i] !== live.class(i);
     // What falls short of what was asked for.
-    const bad = (key, i) => (key === "top" && short(i)) || (key === "status" && status(i) !== "ok")
+    const bad = (key, i) => (key === "top" && short(i)) || (key === "true" && wrong(i)) || (key === "status" && status(i) !== "ok")
       || (key === "lower" && minimality(i, level) === "best-of-size");
 
     // --- the slider and what follows it ---------------------------------------------------------
@@ -148,7 +161,7 @@
         const part = often[u] / Math.max(fine.length, 1), name = data.features[u];
         const words = `${name}: in ${share(part)} of the reasons at ${levelText(level)}; mean |SHAP| ${data.meanShap[u]}`;
         return make("div", { class: "feature", role: "row", title: words },
-          make("div", { class: "name", role: "cell" }, name),
+          make("div", { class: "name", role: "cell" }, ...soft(name)),
           make("div", { class: "pair", role: "cell", "aria-label": `mean absolute SHAP value ${data.meanShap[u]}` },
             make("div", { class: "bar reason", style: { width: `${100 * part}%` } }),
             make("div", { class: "bar shap", style: { width: `${(100 * data.meanShap[u]) / top}%` } })),
@@ -161,24 +174,29 @@
       $("level").setAttribute("aria-valuetext", levelText(level));
       say("level-text", levelText(level));
       const sizes = fine.map((i) => reason(i).length);
-      const short = sizes.filter((size) => size <= 7).length / sizes.length;
+      const short = sizes.filter((size) => size <= FEW).length / sizes.length;
       say("level-words", !sizes.length ? "No row has a reason." : `Reasons then have a median of ${count(median(sizes), "feature")} `
-        + `(${smallest(sizes)} to ${largest(sizes)}), of ${data.features.length}; `
-        + `${share(short)} have at most 7. Over ${data.distribution}.`);
+        + `(${smallest(sizes)} to ${largest(sizes)}), of ${data.features.length}`
+        + `${data.features.length > FEW ? `; ${share(short)} have at most ${FEW}` : ""}. Over ${data.distribution}.`);
       drawSizes();
       drawFeatures();
     }
 
     // --- the table ------------------------------------------------------------------------------
-    const groups = [];
-    data.table.forEach((column) => {
-      const same = groups.length && groups[groups.length - 1].name === column.group;
-      if (same) groups[groups.length - 1].columns.push(column);
-      else groups.push({ name: column.group, columns: [column] });
-    });
+    // Columns that are not asked for by everyone are there when they are asked for.
+    const columns = () => data.table.filter((column) => !column.more || $("more").checked);
+    function grouped() {
+      const groups = [];
+      columns().forEach((column) => {
+        const same = groups.length && groups[groups.length - 1].name === column.group;
+        if (same) groups[groups.length - 1].columns.push(column);
+        else groups.push({ name: column.group, columns: [column] });
+      });
+      return groups;
+    }
 
     function drawHead() {
-      const above = make("tr", { class: "group" }, ...groups.flatMap((group) => {
+      const above = make("tr", { class: "group" }, ...grouped().flatMap((group) => {
         const text = group.name.replace("{level}", levelText(level));
         const width = group.columns.length, wide = group.columns.filter((c) => c.wide).length;
         const style = group.name.includes("{level}") ? "live" : "";
@@ -187,7 +205,7 @@
         return [make("th", { colspan: width - wide, class: style, scope: "colgroup" }, text)]
           .concat(wide ? [make("td", { colspan: wide, class: "wide" })] : []);
       }));
-      const heads = data.table.map((column) => {
+      const heads = columns().map((column) => {
         const now = sorted.key === column.key ? (sorted.down ? "descending" : "ascending") : "none";
         const button = make("button", { type: "button", "data-key": column.key }, column.label);
         button.addEventListener("click", () => sortBy(column));
@@ -209,12 +227,12 @@
     }
 
     function arrange() {
-      const text = $("find").value.trim().toLowerCase(), chosen = $("class").value;
+      const words = $("find").value.toLowerCase().split(/\s+/).filter(Boolean), chosen = $("class").value;
       order = [];
       for (let i = 0; i < n; i++) {
         if (chosen !== "" && String(data.rows[i].class) !== chosen) continue;
         if ($("short").checked && !short(i)) continue;
-        if (text !== "" && !matches(i, text)) continue;
+        if (!matches(i, words)) continue;
         order.push(i);
       }
       const keys = order.map((i) => value(sorted.key, i)), places = [...keys.keys()];
@@ -228,15 +246,18 @@
       drawTable();
     }
 
-    function matches(i, text) {
+    // All words must be found, each anywhere.
+    const matches = (i, words) => words.every((word) => found(i, word, words.length === 1));
+
+    function found(i, word, alone) {
       const id = data.ids ? String(data.ids[i]).toLowerCase() : "";
-      // Where rows have ids, only #17 is a place; a number means the id that it is, or is in.
-      if (/^#\d+$/.test(text) || (!data.ids && /^\d+$/.test(text))) {
-        return i === Number(text.replace("#", "")) || names(i).includes(text);
-      }
-      if (/^\d+$/.test(text)) return (/^\d+$/.test(id) ? id === text : id.includes(text)) || names(i).includes(text);
-      return id.includes(text) || (data.status && status(i).includes(text)) || live.class(i).toLowerCase().includes(text)
-        || reason(i).some((place) => fact(i, place).toLowerCase().includes(text));
+      const named = () => names(i).some((name) => name.toLowerCase() === word);
+      // Where rows have ids, only #17 is a place; a number alone means the id that it is, or is in.
+      if (/^#\d+$/.test(word) || (alone && !data.ids && /^\d+$/.test(word))) return i === Number(word.replace("#", "")) || named();
+      if (alone && /^\d+$/.test(word)) return (/^\d+$/.test(id) ? id === word : id.includes(word)) || named();
+      return id.includes(word) || (data.status && status(i).includes(word)) || live.class(i).toLowerCase().includes(word)
+        || (data.columns.true?.[i] ?? "").toLowerCase().includes(word)
+        || reason(i).some((place) => `${data.features[unit(i, place)]} ${fact(i, place)}`.toLowerCase().includes(word));
     }
 
     function drawTable() {
@@ -250,8 +271,8 @@
     }
 
     function line(i) {
-      const cells = data.table.map((column) => {
-        let content = column.key === "reason" ? few(names(i)).join(", ") : shown(column, i);
+      const cells = columns().map((column) => {
+        let content = column.key === "reason" ? make("div", {}, ...soft(given(i, NAMED))) : shown(column, i);
         if (column.key === opener) {
           content = make("button", {
             type: "button", class: "open", id: `open-${i}`, "aria-expanded": open.has(i),
@@ -280,24 +301,22 @@
     // --- one row --------------------------------------------------------------------------------
     function detail(i) {
       const row = data.rows[i], inside = new Set(reason(i));
-      const facts = few(reason(i).map((place) => fact(i, place)), BARS);
       const told = make("p", { class: "told" },
         `Class ${live.class(i)} is kept with probability at least ${percent(guaranteed(i))} over ${data.distribution}, `
-        + (facts.length ? `given ${and(facts)}` : "whatever the features are")
+        + (reason(i).length ? `given ${given(i, BARS)}` : "whatever the features are")
         + ` (${reason(i).length} of ${data.features.length} features; ${claim(i)}).`);
       const flag = status(i) === "ok" ? null : make("p", { class: "told check" }, `${called(i)} is ${status(i)}: ${data.message[i]}`);
       // No class, so there is nothing to be sure of, nor to speak for.
       if (row.class < 0) return whole(i, flag);
-      // SHAP values speak of the second of two classes, or of the predicted one of more.
-      const side = data.classes.length > 2 || row.class === 1 ? 1 : -1;
       const places = [...Array(row.units.length / 3).keys()];
-      const effects = places.map((place) => side * effect(i, place));
+      const effects = places.map((place) => side(i) * effect(i, place));
       const drawn = places.filter((place) => place < BARS || inside.has(place)), others = row.others + places.length - drawn.length;
-      const rest = places.reduce((sum, place) => (drawn.includes(place) ? sum : sum + effects[place]), side * row.rest);
+      const rest = places.reduce((sum, place) => (drawn.includes(place) ? sum : sum + effects[place]), side(i) * row.rest);
       const ends = [0, rest, ...drawn.map((place) => effects[place])], low = smallest(ends), high = largest(ends);
       const width = high - low || 1, at = (v) => (100 * (v - low)) / width;
       const bar = (name, v, style, help) => make("div", { class: `effect ${style}`, title: help },
-        make("div", { class: "name" }, name, style ? make("span", { class: "unseen" }, ", in the reason") : null),
+        make("div", { class: "name" }, ...soft(name), style ? make("span", { class: "unseen" }, ", in the reason") : null,
+          style && v < 0 ? make("span", { class: "against" }, " although it speaks against") : null),
         make("div", { class: "track", style: { "--zero": `${at(0)}%` } }, make("i", {
           style: { left: `${at(Math.min(v, 0))}%`, width: `${(100 * Math.abs(v)) / width}%` },
         })),
@@ -319,7 +338,7 @@
     }
 
     function whole(i, ...parts) {
-      const cell = make("td", { class: "detail", colspan: data.table.length },
+      const cell = make("td", { class: "detail", colspan: columns().length },
         make("div", {}, ...parts.filter((part) => part !== null)));
       return make("tr", { class: "detail", "data-detail": i }, cell);
     }
@@ -352,6 +371,8 @@
     $("find").addEventListener("input", arrange);
     $("class").addEventListener("change", arrange);
     $("short").addEventListener("change", arrange);
+    $("more").addEventListener("change", drawTable);
+    $("more").parentElement.hidden = !data.table.some((column) => column.more);
     for (const [id, by, other] of [["before", -1, "after"], ["after", 1, "before"]]) {
       $(id).addEventListener("click", () => {
         page += by;
