@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import as_array, finite_floats, in_memory, zeros_and_ones
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 
 __all__ = ["Data", "binary_rows", "check_shape", "rows_of"]
 
@@ -40,7 +41,7 @@ class Data:
         names = getattr(X, "columns", None)
         shape = check_shape(X if hasattr(X, "toarray") else as_array(X, "A background"))
         put = object.__setattr__
-        put(self, "source", _copied(X) if names is not None else as_array(X, "A background"))
+        put(self, "source", _copied(X) if names is not None or is_large(X) else _array(X))
         put(self, "weights", _weights(weights, shape[0]))
         put(self, "columns", None if names is None else tuple(names))
         put(self, "shape", shape)
@@ -49,7 +50,7 @@ class Data:
 
     def taken(self, places: Sequence[int]) -> Data:
         """Return the same for some columns of a frame, which need not have others to be read."""
-        array = as_array(self.source, "A background")[:, list(places)]
+        array = _array(self.source)[:, list(places)]
         return self.with_rows(rows_of(array, [(self.columns or ())[i] for i in places]))
 
     def with_rows(self, rows: ArrayLike) -> Data:
@@ -63,9 +64,16 @@ class Data:
         type(self).__init__(self, **state)
 
     @cached_property
-    def rows(self) -> NDArray[Any]:
-        """The rows: booleans where all is 0 or 1, else floats."""
-        return rows_of(as_array(self.source, "A background"), self.columns)
+    def rows(self) -> Any:
+        """The rows: booleans where all is 0 or 1, else floats; `SparseRows` if they are large."""
+        if is_large(self.source):
+            return sparse_rows(self.source, None, "A background")
+        return rows_of(_array(self.source), self.columns)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are mostly zeros, and so many that only what is in them is kept."""
+        return is_large(self.source)
 
     @property
     def total(self) -> int:
@@ -80,6 +88,10 @@ class Data:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<{self.shape[0]} rows, {self.shape[1]} columns>)"
+
+
+def _array(X: Any) -> NDArray[Any]:
+    return as_array(X, "A background")
 
 
 def _copied(frame: Any) -> Any:
@@ -114,13 +126,18 @@ def rows_of(array: NDArray[Any], names: Any) -> NDArray[Any]:
     return rows
 
 
-def binary_rows(rows: NDArray[Any], names: Any) -> NDArray[np.bool_]:
+def binary_rows(rows: Any, names: Any) -> Any:
     if rows.dtype == np.bool_:
         return rows
-    row, column = np.argwhere((rows != 0) & (rows != 1))[0]
+    if isinstance(rows, SparseRows):
+        at = int(np.flatnonzero(rows.values != 1)[0])
+        row, column, value = int(rows.places[at]), int(rows.indices[at]), rows.values[at]
+    else:
+        row, column = np.argwhere((rows != 0) & (rows != 1))[0]
+        value = rows[row, column]
     name = column if names is None else repr(names[column])
     raise InvalidInputError(
-        f"A background must be 0 or 1 in every column, got {rows[row, column]:g} in row {row}, "
+        f"A background must be 0 or 1 in every column, got {value:g} in row {row}, "
         f"column {name}. Binarize it as the instances are, or declare units."
     )
 

@@ -71,10 +71,10 @@ class Subject(ABC):
         """
 
     @abstractmethod
-    def transform(self, raw: Any, name: str = "X") -> NDArray[Any]:
+    def transform(self, raw: Any, name: str = "X") -> Any:
         """Return rows in the columns of the model."""
 
-    def background(self, data: Any) -> NDArray[Any]:
+    def background(self, data: Any) -> Any:
         """Return the rows of a masker in the columns of the model."""
         return self.transform(self.frame(data, "masker"), "masker")
 
@@ -118,7 +118,7 @@ class _Direct(Subject):
     def frame(self, X: Any, name: str = "X") -> Any:
         return one_row(in_memory(X, name), self.model.n_features)
 
-    def transform(self, raw: Any, name: str = "X") -> NDArray[Any]:
+    def transform(self, raw: Any, name: str = "X") -> Any:
         return self.model.check_rows(raw, name)
 
     def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
@@ -157,7 +157,7 @@ class _Estimator(Subject):
             X = one_row(in_memory(X, name), len(self.adapted.feature_names))
         return self.adapted.check(X, name)
 
-    def transform(self, raw: Any, name: str = "X") -> NDArray[Any]:
+    def transform(self, raw: Any, name: str = "X") -> Any:
         return self.model.check_rows(self.adapted.computed(raw, name), name, self._remedy)
 
     def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:

@@ -15,10 +15,12 @@ from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._matching import MatchingLaw
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._replacement import ReplacementLaw
-from sklearn_probsr.laws._sources import Given, Seen, Source, States
+from sklearn_probsr.laws._sources import Given, Seen, Source, States, rows_before
+from sklearn_probsr.laws._sparse_replacement import SparseLaw
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._sparse import SparseRows
 
 __all__ = ["is_registered", "law_of", "register_law"]
 
@@ -40,6 +42,10 @@ def _independent(model: Any, distribution: Any, source: Source) -> Law:
 
 
 def _replacement(model: Any, distribution: Background) -> Law:
+    if distribution.is_sparse:
+        rows = rows_before(model, distribution)
+        if isinstance(rows, SparseRows):
+            return SparseLaw(model, distribution, rows)
     several = isinstance(model, ArgmaxModel)
     return (ReplacementDuels if several else ReplacementLaw)(model, distribution)
 

@@ -32,7 +32,7 @@ from sklearn_probsr.laws._table import Table
 from sklearn_probsr.laws._view import Row
 from sklearn_probsr.model._linear import LinearModel
 
-__all__ = ["MOST_BITS", "Ledger"]
+__all__ = ["MOST_BITS", "Ledger", "bit_length", "level_of"]
 
 # Contributions of the background are cut to so many bits together, which leaves room for
 # instances a thousand times as far out; those of an instance are cut to so many.
@@ -73,9 +73,9 @@ class Ledger:
         sizes = (abs(Fraction(w)) for w in model.weights.tolist())
         reach = sum((w * x for w, x in zip(sizes, table.sizes, strict=True)), Fraction(0))
         reach += abs(Fraction(model.threshold))
-        finest = _bit_length(reach) - _BITS
+        finest = bit_length(reach) - _BITS
         exact, exponent = table.measure(model.weights, finest)
-        level = _level(model, positive, exponent)
+        level = level_of(model, positive, exponent)
         return cls(model, table, sign, exponent, level, exact)
 
     @property
@@ -88,8 +88,8 @@ class Ledger:
         if scale == self.scale:
             return self
         if scale not in self._coarser:
-            exponent = _bit_length(scale) - 1
-            level = _level(self.model, self.sign > 0, exponent)
+            exponent = bit_length(scale) - 1
+            level = level_of(self.model, self.sign > 0, exponent)
             self._coarser.clear()  # rivals ask for the same one, row after row
             self._coarser[scale] = replace(self, exponent=exponent, level=level, exact=False)
         return self._coarser[scale]
@@ -208,7 +208,7 @@ class Ledger:
         return self._each([np.zeros(self.table.n_units), np.ones(self.table.n_units)])
 
 
-def _bit_length(number: Fraction) -> int:
+def bit_length(number: Fraction) -> int:
     """Return the least power of two above a number; 0 for 0."""
     if not number:
         return 0
@@ -216,7 +216,7 @@ def _bit_length(number: Fraction) -> int:
     return guess + (Fraction(2) ** guess <= number)
 
 
-def _level(model: LinearModel, positive: bool, exponent: int) -> int:
+def level_of(model: LinearModel, positive: bool, exponent: int) -> int:
     """Return what a row of a class must reach, in whole numbers of a scale."""
     threshold = Fraction(model.threshold if positive else -model.threshold)
     reached = threshold / Fraction(2) ** exponent

@@ -27,7 +27,7 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._linear import LinearModel
 
-__all__ = ["Replacement", "ReplacementLaw", "RowsLaw"]
+__all__ = ["CountingLaw", "Replacement", "ReplacementLaw", "RowsLaw"]
 
 
 class Replacement(RowsView):
@@ -92,18 +92,8 @@ class Replacement(RowsView):
         return [units[j] for j in np.argsort(-gains, kind="stable")]
 
 
-class RowsLaw(Law):
-    """A model whose unknown units are replaced together by those of a background row."""
-
-    def __init__(self, model: Model, distribution: Background) -> None:
-        super().__init__(model, distribution)
-        self.rows, self.weights = checked_rows(model, distribution), distribution.weights
-        self.table = Table(model, self.rows, self.weights)
-
-    @cached_property
-    def means(self) -> NDArray[np.float64]:
-        """What the columns of the model are on average when they are unknown."""
-        return weighted_means(self.rows, self.weights)
+class CountingLaw(Law):
+    """A model under which rows of a data set are counted."""
 
     @abstractmethod
     def view(self, row: Row) -> RowsView:
@@ -123,6 +113,20 @@ class RowsLaw(Law):
         kept = view.weights_along(order, needed, at)
         share = Enclosure.of(Fraction(int(kept[at]), view.total))
         found.write(i, int(np.flatnonzero(kept >= needed)[0]), share)
+
+
+class RowsLaw(CountingLaw):
+    """A model whose unknown units are replaced together by those of a background row."""
+
+    def __init__(self, model: Model, distribution: Background) -> None:
+        super().__init__(model, distribution)
+        self.rows, self.weights = checked_rows(model, distribution), distribution.weights
+        self.table = Table(model, self.rows, self.weights)
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average when they are unknown."""
+        return weighted_means(self.rows, self.weights)
 
     @property
     def nbytes(self) -> int:

@@ -22,9 +22,19 @@ from sklearn_probsr.distributions._data import Data, binary_rows
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
 
-__all__ = ["Given", "Seen", "Source", "States", "checked_rows", "distinct", "weighted_means"]
+__all__ = [
+    "Given",
+    "Seen",
+    "Source",
+    "States",
+    "checked_rows",
+    "distinct",
+    "rows_before",
+    "weighted_means",
+]
 
 Atoms = dict[Fraction, int]
 
@@ -180,7 +190,13 @@ class Seen(Source):
 
 
 def checked_rows(model: Model, data: Data) -> NDArray[Any]:
-    """Return the rows of a data set in the form of a model's own rows."""
+    """Return the rows of a data set in the form of a model's own rows, filled in."""
+    rows = rows_before(model, data)
+    return rows.toarray() if isinstance(rows, SparseRows) else rows
+
+
+def rows_before(model: Model, data: Data) -> Any:
+    """Return the rows of a data set in the form of a model's own rows; sparse ones may stay so."""
     places = model.places(data.columns, "The background")
     given = data.rows if places is None else data.taken(places).rows
     found, expected = given.shape[1], model.n_features
@@ -190,6 +206,9 @@ def checked_rows(model: Model, data: Data) -> NDArray[Any]:
         )
     if model.units is None:
         return binary_rows(given, model.feature_names)
+    if isinstance(given, SparseRows) and model.takes_sparse:
+        return model.check_sparse(given, "The background")
+    given = given.toarray() if isinstance(given, SparseRows) else given
     rows = model.check_values(given, "The background")
     # The same numbers are not kept twice, and zeros and ones take an eighth of the memory.
     return given if given.dtype in (np.bool_, rows.dtype) else rows

@@ -205,6 +205,9 @@ class Table:
             sizes = values * np.abs(made.whole)
         if not (sizes.sum() < _ROOM and values.max(initial=0.0) < _ROOM):
             return None
+        # A column of zeros says nothing about how large its weight may be.
+        if ((np.abs(made.whole) > _ROOM) & (values > 0)).any():
+            return None
         found = np.zeros((self.n_units, 1), dtype=np.int64)
         one = _frozen(row[None, :])
         add_floors(one, made, 1, found, 1, 0)

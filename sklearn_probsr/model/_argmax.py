@@ -127,12 +127,12 @@ class ArgmaxModel(Model):
         rivals = [k for k in range(len(self.classes)) if k != winner]
         return [self.duel(winner, rival) for rival in rivals]
 
-    def winners(self, rows: NDArray[Any]) -> NDArray[np.intp]:
+    def winners(self, rows: Any) -> NDArray[np.intp]:
         """Return which of the classes each checked row belongs to, exactly."""
         values = rows.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = values @ self.weights.T + self.intercepts
-            sizes = np.abs(values) @ np.abs(self.weights).T + np.abs(self.intercepts)
+            sizes = abs(values) @ np.abs(self.weights).T + np.abs(self.intercepts)
             # As in LinearModel: what rounding and underflow may do to a sum, in any order.
             bounds = (self.n_features + 3) * (2.0**-52 * sizes.max(axis=1) + 2.0**-1070)
             best: NDArray[np.intp] = np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)
@@ -140,16 +140,18 @@ class ArgmaxModel(Model):
             close = (scores >= top - 2 * bounds[:, None]).sum(axis=1) > 1
         doubtful = np.flatnonzero(close | ~np.isfinite(sizes).all(axis=1))
         if len(doubtful):
-            different, which = np.unique(rows[doubtful], axis=0, return_inverse=True)
+            different, which = np.unique(np.asarray(rows[doubtful]), axis=0, return_inverse=True)
             exact = np.array([self._exact_winner(row) for row in different])
             best[doubtful] = exact[which.ravel()]
         return best
 
     def _exact_winner(self, row: NDArray[Any]) -> int:
-        entries = [Fraction(float(x)) for x in row]
+        there = np.flatnonzero(row)
+        entries = [Fraction(float(x)) for x in row[there]]
+        each = zip(self.weights[:, there].tolist(), self.intercepts.tolist(), strict=True)
         scores = [
-            sum((Fraction(w) * x for w, x in zip(weights, entries, strict=True) if x), Fraction(b))
-            for weights, b in zip(self.weights.tolist(), self.intercepts.tolist(), strict=True)
+            sum((Fraction(w) * x for w, x in zip(weights, entries, strict=True)), Fraction(b))
+            for weights, b in each
         ]
         top = max(scores)
         return len(scores) - 1 - scores[::-1].index(top) if self.last else scores.index(top)

@@ -21,6 +21,7 @@ from sklearn_probsr.model._checks import (
     listing,
     zeros_and_ones,
 )
+from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 from sklearn_probsr.model._units import Unit, check_states, fact
 
 __all__ = ["Model"]
@@ -99,7 +100,7 @@ class Model(ABC):
         """Return the decision between a checked row's class and the one that comes closest."""
 
     @abstractmethod
-    def winners(self, rows: NDArray[Any]) -> NDArray[np.intp]:
+    def winners(self, rows: Any) -> NDArray[np.intp]:
         """Return which of the classes each checked row belongs to, exactly."""
 
     @abstractmethod
@@ -194,15 +195,17 @@ class Model(ABC):
         row: NDArray[Any] = self.check_values(array[None, :], "x")[0]
         return row
 
-    def check_rows(self, X: ArrayLike, name: str = "X", remedy: str | None = None) -> NDArray[Any]:
+    def check_rows(self, X: Any, name: str = "X", remedy: str | None = None) -> Any:
         """Return instances, or say which value they cannot have, and what to do about it.
 
         They are booleans where every column is a feature of its own, else floats. The columns of a
-        frame are taken by name; others that it has are left out.
+        frame are taken by name; others that it has are left out. Large sparse ones stay sparse.
         """
         X = in_memory(X, name)
+        if self.takes_sparse and is_large(X) and X.shape[1] == self.n_features:
+            return self.check_sparse(X, name, remedy)
         array = as_array(X, name)
-        places = self.places(getattr(X, "columns", None), name)
+        places = None if is_large(X) else self.places(getattr(X, "columns", None), name)
         if places is not None and array.ndim == 2:
             array = array[:, places]
         if array.ndim != 2:
@@ -215,6 +218,32 @@ class Model(ABC):
                 f"{name} must have one column per feature, {self.n_features}, got {array.shape[1]}."
             )
         return self.check_values(array, name, remedy)
+
+    @cached_property
+    def takes_sparse(self) -> bool:
+        """Whether rows can be kept by their values: every unit is a column that may be zero."""
+        return self.units is None or all(
+            len(unit.columns) == 1 and (unit.states is None or unit.is_binary)
+            for unit in self.units
+        )
+
+    def check_sparse(self, X: Any, name: str, remedy: str | None = None) -> SparseRows:
+        """Return sparse rows by their values, or say which value they cannot have."""
+        rows = sparse_rows(X, self.feature_names, name)
+        if rows.dtype == np.bool_:
+            return rows if self.units is None else rows.astype(np.float64)
+        binary = np.array([True] * self.n_features)
+        if self.units is not None:
+            binary[[unit.columns[0] for unit in self.units]] = [u.is_binary for u in self.units]
+        wrong = np.flatnonzero(binary[rows.indices] & (rows.values != 1))
+        if len(wrong):
+            # As those of an array are told: the row is looked at alone.
+            i = int(rows.places[wrong[0]])
+            try:
+                self.check_values(rows[i : i + 1].toarray(), name, remedy)
+            except InvalidInputError as error:
+                raise InvalidInputError(str(error).replace("row 0", f"row {i}", 1)) from None
+        return rows
 
     def places(self, columns: Any, name: str) -> list[int] | None:
         """Return where a frame's columns are that this model knows by name; None if it is as it is.

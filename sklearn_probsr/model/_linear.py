@@ -261,7 +261,7 @@ class LinearModel(Model):
         n = len(weights) + 2
         return weights, threshold, n * 2.0**-52 * total + n * 2.0**-1073
 
-    def is_positive(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+    def is_positive(self, rows: Any) -> NDArray[np.bool_]:
         """Tell by the exact sign which checked rows belong to ``classes[1]``."""
         if self.decimal:
             return self.whole.is_positive(rows)
@@ -272,24 +272,29 @@ class LinearModel(Model):
         else:
             scores, doubtful = self._scores(rows)
         positive: NDArray[np.bool_] = scores > 0
-        for i in np.flatnonzero(doubtful):
+        for i in np.flatnonzero(doubtful).tolist():
             positive[i] = self._exact_sign(rows[i])
         return positive
 
-    def _scores(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _scores(self, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return ``x · w - t`` in floats, and where rounding may have changed its sign."""
         with np.errstate(over="ignore", invalid="ignore"):
             scores = rows @ self.weights - self.threshold
-            sizes = np.abs(rows) @ np.abs(self.weights) + abs(self.threshold)
+            sizes = abs(rows) @ np.abs(self.weights) + abs(self.threshold)
             # As in _float_form, with what underflow may take from each product.
             n = len(self.weights) + 2
             safe = np.abs(scores) > n * 2.0**-52 * sizes + n * 2.0**-1070
         return scores, ~(safe & np.isfinite(sizes))
 
     def _exact_sign(self, row: NDArray[Any]) -> bool:
-        total = sum((w for w in self.contributions(row)), start=Fraction(0))
-        level = Fraction(self.threshold)
+        total, level = self._score(row), Fraction(self.threshold)
         return total > level if self.strict else total >= level
+
+    def _score(self, row: NDArray[Any]) -> Fraction:
+        """Return ``x · weights`` of a checked row, exactly; zeros are not looked at."""
+        there = np.flatnonzero(row)
+        terms = zip(self.weights[there].tolist(), row[there].tolist(), strict=True)
+        return sum((Fraction(w) * Fraction(x) for w, x in terms), start=Fraction(0))
 
     def contributions(self, row: NDArray[Any]) -> list[Fraction]:
         """Return exactly what each unit of a checked row adds to ``x · weights``."""
@@ -311,7 +316,7 @@ class LinearModel(Model):
             for unit in self.units
         ]
 
-    def winners(self, rows: NDArray[Any]) -> NDArray[np.intp]:
+    def winners(self, rows: Any) -> NDArray[np.intp]:
         """Return which of the classes each checked row belongs to, exactly."""
         return self.is_positive(rows).astype(np.intp)
 
@@ -342,8 +347,10 @@ class LinearModel(Model):
         if row.dtype == np.bool_ and not self.decimal:
             with contextlib.suppress(OverflowError):
                 return math.fsum([*self.weights[row].tolist(), -self.threshold])
-        read = decimal_fraction if self.decimal else Fraction
-        exact = sum(self.contributions(row), start=-read(self.threshold))
+        if self.decimal:
+            exact = sum(self.contributions(row), start=-decimal_fraction(self.threshold))
+        else:
+            exact = self._score(row) - Fraction(self.threshold)
         try:
             return float(exact)
         except OverflowError:

@@ -15,6 +15,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._neighbours import Matches
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._sparse import SparseRows, joined_rows
 from sklearn_probsr.results._html import SHOWN_ROWS
 from sklearn_probsr.results._ordered import Ordered, in_order
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
@@ -168,7 +169,8 @@ class SufficientReasons:
 
     def __post_init__(self) -> None:
         for name in COLUMNS:
-            getattr(self, name).flags.writeable = False
+            if not isinstance(getattr(self, name), SparseRows):  # those never change
+                getattr(self, name).flags.writeable = False
 
     @cached_property
     def size(self) -> NDArray[np.int64]:
@@ -237,7 +239,7 @@ class SufficientReasons:
     def concatenate(cls, parts: Sequence[SufficientReasons]) -> SufficientReasons:
         """Put the reasons of several batches of one search behind each other."""
         joined: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
+            name: joined_rows([getattr(part, name) for part in parts]) for name in COLUMNS
         }
         starts = np.cumsum([0, *map(len, parts)])
         for name in ("exact", "flagged"):
@@ -247,7 +249,7 @@ class SufficientReasons:
                 for i, value in getattr(part, name).items()
             }
         told = [part.shown for part in parts if part.shown is not None]
-        shown = np.concatenate(told) if len(told) == len(parts) else None
+        shown = joined_rows(told) if len(told) == len(parts) else None
         return replace(parts[0], **joined, shown=shown)
 
     def among(self, at: NDArray[np.intp], rows: NDArray[Any], invalid: dict[int, str]) -> Self:

@@ -196,3 +196,12 @@ def test_the_curve_beside_a_very_heavy_row():
     for k in range(5):
         share = truth(curve.order[:k].tolist())
         assert Fraction(curve.lower[k]) <= share <= Fraction(curve.upper[k])
+
+
+def test_a_column_of_zeros_may_have_any_weight():
+    """What the background never has is still counted in full: 1e300 times 1e-301 is a tenth."""
+    model = LinearModel([1e300, 1.0], 0.05, units=reals(2))
+    rows, x = [[0.0, 0.01], [0.0, 0.02]], [1e-301, 0.02]
+    assert model.predict([x]) == [1]
+    assert guarantee(model, x, [0], distribution=Background(rows)).exact == 1
+    assert guarantee(model, x, [1], distribution=Background(rows)).exact == 0

@@ -1,0 +1,195 @@
+"""Rows that are mostly zeros, as words in documents are, kept by what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sklearn_probsr.model._checks import no_number
+
+__all__ = ["SparseRows", "is_large", "joined_rows", "one_row", "sparse_rows"]
+
+# Fewer numbers than this are filled in: tables of them are quick, and take eight megabytes.
+_FEW_CELLS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """Rows by their values that are not zero; a single one of them is an array with all values.
+
+    Parameters
+    ----------
+    starts : ndarray of int64, shape (n + 1,)
+        Row i has the values from ``starts[i]`` up to ``starts[i + 1]``.
+    indices : ndarray of int32
+        The column of every value, increasing in each row.
+    values : ndarray of float64 or bool
+        None of them is zero; booleans if all are 1.
+    width : int
+        The number of columns.
+    """
+
+    starts: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[Any]
+    width: int
+
+    def __post_init__(self) -> None:
+        for array in (self.starts, self.indices, self.values):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns there are."""
+        return len(self), self.width
+
+    @property
+    def ndim(self) -> int:
+        """Two: rows and columns."""
+        return 2
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What the rows are when they are filled in."""
+        return self.values.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take."""
+        return int(self.starts.nbytes + self.indices.nbytes + self.values.nbytes)
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one row, filled in, or some of them, as they are kept, or one value."""
+        if isinstance(index, tuple):  # one value
+            i, j = index
+            columns, values = self.row(i)
+            at = int(np.searchsorted(columns, j))
+            return values[at] if at < len(columns) and columns[at] == j else self.dtype.type(0)
+        at = np.arange(len(self))[index]
+        if at.ndim == 0:
+            row = np.zeros(self.width, dtype=self.dtype)
+            columns, values = self.row(int(at))
+            row[columns] = values
+            return row
+        sizes = np.diff(self.starts)[at]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        places = np.arange(starts[-1]) + np.repeat(self.starts[at] - starts[:-1], sizes)
+        return SparseRows(starts, self.indices[places], self.values[places], self.width)
+
+    def row(self, i: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Return the columns of a row that are not zero, and their values."""
+        inside = slice(self.starts[i], self.starts[i + 1])
+        return self.indices[inside], self.values[inside]
+
+    def astype(self, dtype: Any) -> SparseRows:
+        """Return the same rows with values of another kind."""
+        return SparseRows(self.starts, self.indices, self.values.astype(dtype), self.width)
+
+    def copy(self) -> SparseRows:
+        """Return the rows themselves: they never change."""
+        return self
+
+    def __abs__(self) -> SparseRows:
+        return SparseRows(self.starts, self.indices, np.abs(self.values), self.width)
+
+    def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        product: NDArray[np.float64] = self.matrix @ weights
+        return product
+
+    @property
+    def matrix(self) -> sparse.csr_array:
+        """The same as a matrix of SciPy's, on the same memory."""
+        return sparse.csr_array((self.values, self.indices, self.starts), shape=self.shape)
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """The row of every value."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def toarray(self) -> NDArray[Any]:
+        """Return all rows, filled in."""
+        filled = np.zeros(self.shape, dtype=self.dtype)
+        filled[self.places, self.indices] = self.values
+        return filled
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.toarray(), dtype=dtype)
+
+
+def is_large(X: Any) -> bool:
+    """Tell whether something is sparse, and so large that it should stay so."""
+    if isinstance(X, SparseRows):
+        return True
+    return bool(sparse.issparse(X)) and X.ndim == 2 and X.shape[0] * X.shape[1] > _FEW_CELLS
+
+
+def sparse_rows(X: Any, names: Sequence[str] | None, name: str) -> SparseRows:
+    """Return a sparse matrix by its values; those of one place are added, as SciPy has it.
+
+    Parameters
+    ----------
+    X : sparse matrix or array, or SparseRows
+    names : sequence of str or None
+        Of the columns, for messages; None: their numbers.
+    name : str
+        What the matrix is called in messages.
+    """
+    if isinstance(X, SparseRows):
+        return X
+    csr = sparse.csr_array(X, copy=True)
+    csr.sum_duplicates()
+    values = csr.data
+    if values.dtype.kind not in "biuf":
+        values = values.astype(object)
+    try:
+        bad = ~np.isfinite(values.astype(np.float64))
+    except (TypeError, ValueError):
+        bad = np.ones(len(values), dtype=np.bool_)
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        row, column = int(np.searchsorted(csr.indptr, at, "right")) - 1, int(csr.indices[at])
+        label = str(column) if names is None else names[column]
+        raise no_number(values[at], f"row {row}, column {label!r}", name)
+    csr.eliminate_zeros()
+    values = csr.data
+    ones = values.dtype == np.bool_ or bool((values == 1).all())
+    return SparseRows(
+        csr.indptr.astype(np.int64),
+        csr.indices.astype(np.int32),
+        values.astype(np.bool_ if ones else np.float64),
+        csr.shape[1],
+    )
+
+
+def one_row(row: NDArray[Any]) -> SparseRows:
+    """Return a single row by its values."""
+    columns = np.flatnonzero(row)
+    starts = np.array([0, len(columns)], dtype=np.int64)
+    return SparseRows(starts, columns.astype(np.int32), row[columns], len(row))
+
+
+def joined_rows(parts: Sequence[Any]) -> Any:
+    """Put rows behind each other; they are sparse if all of them are."""
+    if not all(isinstance(part, SparseRows) for part in parts):
+        return np.concatenate([np.asarray(part) for part in parts])
+    if len(parts) == 1:
+        return parts[0]
+    ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
+    starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
+    return SparseRows(
+        np.concatenate([*starts, ends[-1:]]).astype(np.int64),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        parts[0].width,
+    )
