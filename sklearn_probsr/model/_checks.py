@@ -111,7 +111,10 @@ def check_classes(classes: Sequence[Any]) -> tuple[Any, Any]:
     except (TypeError, ValueError):
         different = False
     if not different:
-        raise InvalidInputError(f"classes must be two different labels, got {classes!r}.")
+        shown = repr(classes)
+        if len(shown) > 200:  # of somebody's file, perhaps
+            shown = f"{shown[:200]}..."
+        raise InvalidInputError(f"classes must be two different labels, got {shown}.")
     return first, second
 
 
