@@ -39,7 +39,7 @@ def curve(
     max_size: int | None = None,
     show: bool = False,
 ) -> Axes:
-    """Draw the guarantee against the number of features fixed.
+    """Draw the guarantee against the number of facts.
 
     The features of a reason come first, in its order, then the others as
     `sklearn_probsr.guarantee_curve` orders them: so every curve passes through its reason.
@@ -81,7 +81,7 @@ def curve(
     ax.set_xlim(-0.3, shown + 0.3)
     ax.set_ylim(min(0.5, float(lower.min()) - 0.03, told.delta - 0.06), 1.02)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel("features fixed")
+    ax.set_xlabel("facts, those of the reason first")
     ax.set_ylabel("probability that the class is kept")
     canvas.title(ax, [f"over {told.distribution}", *canvas.note(reasons)], pad=8)
     canvas.plain(ax)

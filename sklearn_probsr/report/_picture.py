@@ -52,7 +52,7 @@ def draw(comparison: Compared, note: str = "") -> Figure:
         axes[1].text(0.5, 0.5, "no rows to compare", ha="center", va="center", color=GREY)
     rows = "1 row" if n == 1 else f"{n} rows"
     figure.suptitle(
-        f"{rows}, delta = {comparison.delta:g}, over {comparison.distribution}"
+        canvas.drawable(f"{rows}, delta = {comparison.delta:g}, over {comparison.distribution}")
         + (f"\n{note}" if note else ""),
         x=0.008, ha="left", fontsize=10, color=GREY,
     )  # fmt: skip
@@ -89,7 +89,7 @@ def _sizes(comparison: Compared, ax: Axes) -> None:
     ax.set_ylim(len(lanes) - 0.66, -0.86)
     ax.set_xlim(-0.7 * step, max(float(edges[-1]), _LEAST_WIDTH) + 0.7 * step)
     ax.xaxis.set_major_locator(_whole())
-    ax.set_xlabel("features known (number: median)")
+    ax.set_xlabel("features needed (number: median)")
     canvas.title(ax, ["How many features?"], pad=8)
     ax.spines["left"].set_visible(False)
 

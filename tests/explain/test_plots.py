@@ -4,6 +4,7 @@
 them before you commit them.
 """
 
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -14,9 +15,13 @@ from typing import Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
 from PIL import Image
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from sklearn_probsr import (
     Comparison,
@@ -249,6 +254,66 @@ def test_long_names_stay_different():
         assert ax.bbox.width > 0.4 * wide
 
 
+ODD = {
+    "the_amount_that_the_applicant_has_asked_for_in_this_year": [
+        "= 1",
+        "< 2 & 'three'",
+        'say "no"',
+    ],
+    "職業": ["教師", "看護師", "$x$ and $y$"],
+    "a very long name of a column with categories": [
+        "a category whose name is much longer than there is room for in one line of a label",
+        "another category whose name is as long, of which nothing may be left out either",
+        "c",
+    ],
+}
+
+
+@cache
+def odd() -> ReasonExplanation:
+    """Return reasons of three classes over categories with all kinds of signs in them."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({name: rng.choice(values, 90) for name, values in ODD.items()})
+    codes = sum((k + 1) * X[name].map(values.index) for k, (name, values) in enumerate(ODD.items()))
+    y = pd.cut(codes + rng.normal(0, 0.3, 90), 3, labels=["低 $", "mid", "high"]).astype(str)
+    model = make_pipeline(OneHotEncoder(), LogisticRegression(C=9)).fit(X, y)
+    return SufficientReasonExplainer(model, X, delta=0.97)(X[:20])
+
+
+def test_a_label_never_cuts_a_value():
+    """The name is cut in the middle; what the font lacks is told by its number, unwarned."""
+    found = odd()
+    i = int(np.argmax(found.reason_size))
+    assert found.reason_size[i] == 3
+    told, ax = found.reasons[i], plots.waterfall(found[i])
+    ax.figure.canvas.draw()  # a glyph that is missing would be a warning, and so an error
+    shown = " ".join(" ".join(ticks(ax)).replace("\n", " ").replace("\\$", "$").split())
+    for name, fact in zip(told.feature_names, told.facts, strict=True):
+        value = fact.removeprefix(name)
+        assert value.encode("ascii", "backslashreplace").decode().strip() in shown
+    assert "the_amount_that_the_applicant" not in shown
+    assert "\\u8077\\u696d: " in shown
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert min(box.x0 for box in boxes) >= 0
+    assert all(above.y0 >= below.y1 - 1 for above, below in itertools.pairwise(boxes))
+    for plot in (plots.frequency, plots.reasons_heatmap, plots.curve):
+        plot(found[:8]).figure.canvas.draw()
+
+
+def test_several_classes_name_the_runner_up():
+    """The class that comes next, and how far behind it is."""
+    found = odd()
+    model, rows = found.reasons.model, found.reasons.rows
+    scores = rows @ model.weights.T + model.intercepts
+    for i in range(4):
+        first, second = np.argsort(-scores[i])[:2]
+        assert model.classes[first] == found.prediction[i]
+        name = model.classes[second].encode("ascii", "backslashreplace").decode()
+        line = title(plots.waterfall(found[i])).split("\n")[-1].replace("\\$", "$")
+        assert line == f"runner-up: {name}, behind by {scores[i, first] - scores[i, second]:.3g}"
+    assert "runner-up" not in title(plots.waterfall(explanation()[0]))
+
+
 def test_a_curve_holds_the_enclosures():
     """The guarantee of every size, the level, and a dot at the reason."""
     one = explanation()[0]
@@ -342,7 +407,7 @@ def test_a_comparison_counts_sizes():
         counts = np.bincount(found.table[name], minlength=len(lane))
         heights = np.array([-bar.get_height() for bar in lane])
         np.testing.assert_allclose(heights / heights.max(), counts / counts.max())
-    assert ax.get_xlabel() == "features known (number: median)"
+    assert ax.get_xlabel() == "features needed (number: median)"
 
 
 def test_a_comparison_shows_how_sure_each_row_is():

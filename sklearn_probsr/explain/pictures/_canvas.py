@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLUE", "GREY", "PALE", "RED",
-    "at_least_one", "axes", "batch", "done", "note", "number", "plain", "short", "title",
+    "at_least_one", "axes", "batch", "done", "drawable", "note", "number", "plain", "short",
+    "short_fact", "title",
 ]  # fmt: skip
 
 RED, BLUE, GREY, PALE = "#ff0051", "#008bfb", "#777777", "#bbbbbb"
 _INCHES = 0.42
+# The least room for the name of a fact beside its value.
+_NAME = 12
+# What stands between a name and its value.
+_SIGN = re.compile(r"(:|\s(=|is|in|coded as|[<>≤≥]))\s+")
+# What begins a formula.
+_DOLLAR = re.compile(r"(?<!\\)\$")
 
 
 def batch(reasons: Any, what: str, drawn: tuple[str, ...] = ("ok",)) -> ReasonExplanation:
@@ -88,16 +98,77 @@ def number(value: float, sign: str = "+") -> str:
 
 def short(name: Any, most: int = 36) -> str:
     """Return a name that fits; long ones often differ at their ends, so both are kept."""
-    text = str(name)
+    return drawable(_cut(str(name), most))
+
+
+def short_fact(fact: str, name: str, most: int = 36) -> str:
+    """Return a fact that fits: its name is cut in the middle, and what it says of it never is.
+
+    What is too long for a line goes on in the next.
+    """
+    if len(fact) <= most or not fact.startswith(name):
+        return "\n".join(drawable(part) for part in textwrap.wrap(fact, most)) or fact
+    said = fact[len(name) :]
+    room = most - len(said)
+    if room >= _NAME:
+        return drawable(_cut(name, room) + said)
+    sign = _SIGN.match(said)
+    word = sign[0].rstrip() if sign else ""
+    lines = [_cut(name, most - len(word)) + word, *textwrap.wrap(said[len(word) :].strip(), most)]
+    return "\n".join(map(drawable, lines))
+
+
+def _cut(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     tail = most // 3
     return f"{text[: most - tail - 1].rstrip()}…{text[-tail:].lstrip()}"
 
 
+def drawable(text: str) -> str:
+    """Return text as Matplotlib draws it: no formulas, and no character that its font lacks.
+
+    Such a character is written by its number, as Python does. (A font that has it can be named in
+    ``rcParams["font.family"]``, behind the first one.)
+    """
+    shown = _DOLLAR.sub(r"\\$", text)
+    if shown.isascii():
+        return shown
+    has = _characters(_families())
+    return "".join(c if ord(c) in has or c == "\n" else ascii(c)[1:-1] for c in shown)
+
+
+def _families() -> tuple[str, ...]:
+    """Return the families of fonts that texts are drawn with, the generic ones by their names."""
+    from matplotlib import rcParams
+
+    settings = dict(rcParams.items())
+    return tuple(
+        name
+        for family in rcParams["font.family"]
+        for name in settings.get(f"font.{family}", [family])
+    )
+
+
+@lru_cache(maxsize=8)
+def _characters(families: tuple[str, ...]) -> frozenset[int]:
+    """Return the characters that some of the fonts have: the first there is, and those named."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    paths = []
+    for family in families:
+        with suppress(ValueError):
+            paths.append(findfont(FontProperties(family=[family]), fallback_to_default=False))
+    return frozenset(
+        code
+        for path in paths or [findfont(FontProperties())]
+        for code in get_font(path).get_charmap()
+    )
+
+
 def title(ax: Axes, lines: list[str], pad: float, width: int = 50) -> None:
     """Write a title from the left edge on, in lines that fit."""
-    wrapped = [part for line in lines for part in textwrap.wrap(line, width)]
+    wrapped = [drawable(part) for line in lines for part in textwrap.wrap(line, width)]
     ax.set_title("\n".join(wrapped), fontsize=10, loc="left", pad=pad)
 
 

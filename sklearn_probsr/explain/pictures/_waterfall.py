@@ -57,7 +57,8 @@ def waterfall(
         )
     told, base = one._told(0), float(one.base_values[0])
     bars = _bars(one, told, canvas.at_least_one(max_display, "max_display"))
-    ax = canvas.axes(ax, 7.0, max(len(bars), _ROOM) + 3.6)
+    tall = max([1.0, *((1 + name.count("\n")) / 2 for name, _ in bars)])
+    ax = canvas.axes(ax, 7.0, max(len(bars), _ROOM) * tall + 3.6)
     ends = base + np.cumsum([0.0, *(value for _, value in bars)])
     for i, (_, value) in enumerate(bars):
         _bar(ax, i, float(ends[i]), value)
@@ -67,7 +68,7 @@ def waterfall(
             color=GREY,
         )  # fmt: skip
     ax.axvline(base, color=PALE, linewidth=0.9, linestyle=(0, (3, 3)), zorder=0)
-    ax.set_yticks(range(len(bars)), [canvas.short(name) for name, _ in bars])
+    ax.set_yticks(range(len(bars)), [name for name, _ in bars])
     ax.set_ylim(max(len(bars), _ROOM) - 0.4, -0.6)
     bound, name = (told.delta, "nothing known") if one.in_probability else (0.0, "average")
     low, high = ends.min(), ends.max()
@@ -83,7 +84,7 @@ def waterfall(
         f"{name}\n{canvas.number(base, '')}", (base, 1.0), xycoords=("data", "axes fraction"),
         xytext=(0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8, color=GREY,
     )  # fmt: skip
-    canvas.title(ax, _headline(told), pad=34)
+    canvas.title(ax, [*_headline(told), *_runner_up(one)], pad=34)
     canvas.plain(ax)
     return canvas.done(ax, show)
 
@@ -93,7 +94,8 @@ def _bars(
 ) -> list[tuple[str, float]]:
     """Return facts and values; by size, or in the order in which gains in probability are taken."""
     values = one.values[0, list(told.features)].tolist()
-    bars = list(zip(told.facts, values, strict=True))
+    facts = map(canvas.short_fact, told.facts, told.feature_names)
+    bars = list(zip(facts, values, strict=True))
     if not one.in_probability:
         bars.sort(key=lambda bar: -abs(bar[1]))
     if len(bars) > max_display:
@@ -116,13 +118,27 @@ def _bar(ax: Axes, i: int, start: float, value: float) -> None:
 
 def _axis_name(one: ReasonExplanation) -> str:
     if one.in_probability:
-        return f"{one.output_names} (line: delta)"
+        return canvas.drawable(f"{one.output_names} (line: delta)")
     if len(one.reasons.model.classes) > 2:
         return f"score of {canvas.short(one.reasons[0].prediction, 40)}"
     first, second = (canvas.short(label, 20) for label in one.reasons.model.classes)
     middle = "decision function (0: the boundary)"
     line = f"{first}  ←  {middle}  →  {second}"
     return line if len(line) <= 64 else f"{middle}\n{first}  ←  →  {second}"
+
+
+def _runner_up(one: ReasonExplanation) -> list[str]:
+    """Say which class comes next, and how far behind it is, if there are more than two."""
+    model = one.reasons.model
+    if len(model.classes) == 2:
+        return []
+    weights, constants = model.outputs
+    scores = weights @ one.reasons.rows[0].astype(np.float64) + constants
+    own = int(model.winners(one.reasons.rows[:1])[0])
+    behind = np.where(np.arange(len(scores)) == own, np.inf, scores[own] - scores)
+    next_one = int(np.argmin(behind))
+    name = canvas.short(model.classes[next_one], 24)
+    return [f"runner-up: {name}, behind by {canvas.number(float(behind[next_one]), '')}"]
 
 
 def _headline(told: SufficientReason) -> list[str]:
