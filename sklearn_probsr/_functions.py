@@ -311,7 +311,7 @@ def answer(
     return SufficientReasons(
         model=law.given,
         rows=rows,
-        mask=found.mask,
+        sets=found.sets,
         lower=found.lower,
         upper=found.upper,
         minimality=found.minimality,

@@ -1,6 +1,7 @@
 """The rooms of the package and what they import, read from the sources."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,20 +31,25 @@ def module_names() -> dict[str, Path]:
     return names
 
 
+@cache
+def import_statements(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """Return every import of a file, anywhere in it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imports(name: str, modules: dict[str, Path]) -> tuple[set[str], set[str]]:
     """Return the modules of the package that a module imports, anywhere in it, and the others."""
     own, foreign = set(), set()
     here = ["sklearn_probsr", *filter(None, name.split("."))]
     package = here if modules[name].name == "__init__.py" else here[:-1]
-    for node in ast.walk(ast.parse(modules[name].read_text(encoding="utf-8"))):
+    for node in import_statements(modules[name]):
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             start = package[: len(package) - node.level + 1] if node.level else []
             base = ".".join([*start, *filter(None, [node.module])])
             targets = [f"{base}.{alias.name}" for alias in node.names]
-        else:
-            continue
         for target in targets:
             top, _, inside = target.partition(".")
             if top != "sklearn_probsr":

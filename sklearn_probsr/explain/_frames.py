@@ -23,13 +23,13 @@ def gains(reasons: SufficientReasons) -> tuple[NDArray[np.float64], NDArray[np.f
     bounded once for all rows that share them: the guarantee depends on the class and the facts.
     """
     model, law = reasons.model, law_of(reasons.model, reasons.distribution)
-    values, base = np.zeros(reasons.mask.shape), np.zeros(len(reasons))
+    values, base = np.zeros((len(reasons), model.n_units)), np.zeros(len(reasons))
     classes = model.winners(reasons.rows).tolist()
     columns = [[u] for u in range(model.n_units)]
     if model.units is not None:
         columns = [list(unit.columns) for unit in model.units]
     known: dict[Any, float] = {}
-    for i, features in enumerate(reasons.in_order):
+    for i, features in enumerate(reasons.sets):
         if reasons.flagged.get(i, ("", ""))[0] == "invalid":
             continue
         row, view, facts, levels = reasons.rows[i], None, frozenset[Any](), []
@@ -52,7 +52,7 @@ def table(reasons: SufficientReasons, index: Any) -> Any:
     """Return a DataFrame with one line for each reason."""
     import pandas as pd
 
-    told, law = reasons.in_order, law_of(reasons.model, reasons.distribution)
+    told, law = reasons.sets, law_of(reasons.model, reasons.distribution)
     columns = {
         "prediction": reasons.prediction,
         "reason": told.named(reasons.model.unit_names),

@@ -236,7 +236,7 @@ def _columns(reasons: SufficientReasons) -> dict[str, Any]:
     """Return what is told of every row, by column."""
     minimality = reasons.minimality.astype(object)
     minimality[reasons.minimality == ""] = None
-    names = [list(told) for told in reasons.in_order.named(reasons.model.unit_names)]
+    names = [list(told) for told in reasons.sets.named(reasons.model.unit_names)]
     return {
         "prediction": reasons.prediction,
         "reason": names,
@@ -267,4 +267,4 @@ def _values(reasons: SufficientReasons) -> list[list[str]]:
             known[key] = unnamed(names[j], model.describe(j, reasons.rows[i], raw))
         return known[key]
 
-    return [[value(i, j) for j in told] for i, told in enumerate(reasons.in_order)]
+    return [[value(i, j) for j in told] for i, told in enumerate(reasons.sets)]

@@ -21,7 +21,7 @@ from scipy.special import ndtri
 
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines._samples import coupled_sizes
-from sklearn_probsr.engines.coins._answers import Answers, Candidates
+from sklearn_probsr.engines.coins._answers import Answers, write_members
 from sklearn_probsr.engines.coins._batch import TableRows, search_rows
 from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.engines.coins._enclose import enclose, enclose_prefixes
@@ -83,13 +83,11 @@ class CoinLaw(Law):
 
     def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
         """Answer the rows that whole numbers or shared tables decide."""
-        ones = self.linear.core_rows(rows)
+        ones = np.ascontiguousarray(self.linear.core_rows(rows))
+        positive = self.core.is_positive(ones)
         ranking = self._ranking(task.include)
-        answers = Answers.empty(*ones.shape)._replace(
-            mask=found.mask, lower=found.lower, upper=found.upper
-        )
-        needed = _decide(ranking, ones, task, answers)
-        answers.mask[:, list(task.include)] = True
+        answers = Answers.empty(len(ones))._replace(lower=found.lower, upper=found.upper)
+        needed = _decide(ranking, ones, positive, task, answers)
         done = answers.size >= 0
         _claim(answers, task, found, done)
         if needed is not None:
@@ -101,7 +99,9 @@ class CoinLaw(Law):
             if smaller is False:  # what the tables left open, an engine has settled
                 found.minimality[i], found.epsilon[i] = "minimum", 0.0
             elif smaller:
-                found.minimality[i], found.mask[i] = "", False
+                found.minimality[i] = ""
+        at = np.flatnonzero(found.minimality != "")
+        _tell(ranking, ones[at], positive[at], answers.size[at], task, at, found)
         return {}
 
     def follow_together(
@@ -182,18 +182,23 @@ def _helping(
 
 
 def _decide(
-    ranking: Ranking, rows: NDArray[np.bool_], task: Task, answers: Answers
+    ranking: Ranking,
+    rows: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    task: Task,
+    answers: Answers,
 ) -> NDArray[np.int64] | None:
     """Answer rows by whole numbers or by tables; return how many features certainty needs."""
     if task.delta < 1:
-        _search_together(ranking, rows, task, answers)
+        _search_together(ranking, rows, positive, task, answers)
         return None
     most = _most(ranking, task)
-    needed = WholeRows.of(ranking, rows, task.exclude).certain(most, answers)
+    whole = WholeRows.of(ranking, rows, positive, task.exclude)
+    needed = whole.certain(most, answers)
     short = np.flatnonzero(needed > most)
     if task.max_size is not None and len(short):
         best = answers.take(short)
-        _search_together(ranking, rows[short], task, best)
+        _search_together(ranking, rows[short], positive[short], task, best)
         answers.put(short, best)
     return needed
 
@@ -210,7 +215,7 @@ def _claim(answers: Answers, task: Task, found: Found, done: NDArray[np.bool_]) 
     near = done & reached & (answers.size > 0) & (answers.before >= float_below(task.delta))
     # Where not even this many are enough, one more is needed at least.
     short = ~reached & (answers.upper < float_below(task.delta))
-    least = np.where(reached | short, answers.mask.sum(axis=1) + short, len(task.include))
+    least = np.where(reached | short, answers.size + short, 0) + len(task.include)
     found.minimality[done] = np.where(reached, "minimum", "best-of-size")[done]
     found.minimality[near] = "near-minimum"
     found.size_lower[done] = least[done]
@@ -218,12 +223,34 @@ def _claim(answers: Answers, task: Task, found: Found, done: NDArray[np.bool_]) 
         found.epsilon[i] = _just_above(Fraction(answers.before[i]) - task.delta)
 
 
+def _tell(
+    ranking: Ranking,
+    rows: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    sizes: NDArray[np.int64],
+    task: Task,
+    at: NDArray[np.intp],
+    found: Found,
+) -> None:
+    """Write down the sets of some rows: so many of the members of each, by decreasing score."""
+    ranks = ranking.candidates(ranking.magnitudes, task.exclude)
+    forced = np.array(task.include, dtype=np.int64)
+    whole = sizes + len(forced)
+    told = np.empty(int(whole.sum()), dtype=np.int32)
+    write_members(rows, positive, ranks, sizes, forced, told)
+    found.writer.write_many(at, whole, told)
+
+
 def _just_above(value: Fraction) -> float:
     return math.nextafter(float_above(value), 2.0)
 
 
 def _search_together(
-    ranking: Ranking, rows: NDArray[np.bool_], task: Task, answers: Answers
+    ranking: Ranking,
+    rows: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    task: Task,
+    answers: Answers,
 ) -> None:
     """Answer the rows that counting, or shared tables, decide.
 
@@ -235,20 +262,17 @@ def _search_together(
     if task.delta == 1:
         low = high = math.inf
     if n <= _FEW:
-        WholeRows.of(ranking, rows, task.exclude).count(high, most, answers)
+        WholeRows.of(ranking, rows, positive, task.exclude).count(high, most, answers)
     if n <= _FEW or not ranking.usable:
         return
-    rows = np.ascontiguousarray(rows)
-    fixable = ~np.isin(ranking.features, task.exclude)
-    positive = ranking.model.is_positive(rows)
     if ranking.integers is not None:
         form = ranking.model.integer_form
         totals = rows @ np.array(form.weights, dtype=np.int64)
         margins = np.where(positive, totals - form.threshold, form.threshold - 1 - totals)
-        ranks = Candidates(ranking.features, ranking.integers, ranking.upward, fixable)
+        ranks = ranking.candidates(ranking.integers, task.exclude)
         lattice_rows(rows, positive, margins, ranks, Level(low, high), most, answers)
         return
-    ranks = Candidates(ranking.features, ranking.magnitudes, ranking.upward, fixable)
+    ranks = ranking.candidates(ranking.magnitudes, task.exclude)
     # The bounds go one ulp outward at the end, so the level has to be passed by one more.
     level, quantile = Level(low, high), math.inf
     if task.delta < 1:

@@ -92,9 +92,9 @@ class _Search:
             if chosen is None or self.task.max_size is None:
                 give_up(self._unreachable(chosen, refuted > self.most))
                 chosen = chosen or ()
-        features = [*self.task.include, *(self.members[j] for j in chosen)]
+        told = self.seen.orders([self.members[j] for j in chosen], self.task.include)[0]
         least = len(chosen) if word == "minimum" else min(refuted, len(self.members))
-        return features, word, len(self.task.include) + least
+        return [*self.task.include, *told], word, len(self.task.include) + least
 
     def _smallest(self, rules: Rules) -> tuple[tuple[int, ...] | None, int]:
         """Return a smallest set that is good enough, or the first size that stayed open."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.engines.coins._answers import Candidates
 from sklearn_probsr.engines.coins._swaps import SwapTable, build_swap_table
 from sklearn_probsr.engines.coins._tables import Tables, build_tables
 from sklearn_probsr.model._linear import LinearModel
@@ -74,6 +75,11 @@ class Ranking:
             exponent,
             blur,
         )
+
+    def candidates(self, magnitudes: NDArray[Any], exclude: tuple[int, ...]) -> Candidates:
+        """Return the ranks as a kernel reads them; some features must not be fixed."""
+        fixable = ~np.isin(self.features, exclude)
+        return Candidates(self.features, magnitudes, self.upward, fixable)
 
     def cuts(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return how far inside its class the centre of each row's completions is: its cut."""

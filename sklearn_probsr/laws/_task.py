@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.laws._feature_sets import FeatureSets, SetsWriter
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable"]
@@ -157,7 +158,7 @@ class Found:
     ``flagged`` says of some rows why they do not reach delta.
     """
 
-    mask: NDArray[np.bool_]
+    writer: SetsWriter
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     minimality: NDArray[np.str_]
@@ -169,25 +170,29 @@ class Found:
     @classmethod
     def empty(cls, n: int, units: int) -> Found:
         """Return room for the answers of some rows."""
-        mask = np.zeros((n, units), dtype=np.bool_)
         names = np.full(n, "", dtype=WORD)
         least = np.zeros(n, dtype=np.int64)
-        return cls(mask, np.zeros(n), np.ones(n), names, np.zeros(n), least, {})
+        return cls(SetsWriter(n, units), np.zeros(n), np.ones(n), names, np.zeros(n), least, {})
 
     def write(
         self,
         i: int,
-        features: list[int],
+        features: Sequence[int],
         guarantee: Enclosure,
         minimality: str,
         size_lower: int,
         epsilon: float = 0.0,
     ) -> None:
-        """Write down the answer of one row."""
-        self.mask[i, features] = True
+        """Write down the answer of one row; its features as a reader is told of them."""
+        self.writer.write(i, features)
         self.minimality[i], self.epsilon[i] = minimality, epsilon
         self.size_lower[i] = size_lower
         self.bound(i, guarantee)
+
+    @property
+    def sets(self) -> FeatureSets:
+        """The features of each row, in the order in which they were written."""
+        return self.writer.sets()
 
     def give_up(self, i: int, message: str, task: Task) -> None:
         """Write down why a row does not reach delta, or raise it if rows are not to be flagged."""

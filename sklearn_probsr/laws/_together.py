@@ -109,7 +109,8 @@ def _search_together(
             _sharpen(shared.spectrum, shared.degrees[-1], taken, sets)
         for j in np.flatnonzero(sets.size >= 0):
             i = left[j]
-            chosen = units[sets.mask[j]].tolist()
+            ranked = order[0, i]
+            chosen = units[ranked[sets.mask[j, ranked]]].tolist()  # by mean cost
             if missing.any() and _leaves(signed[i], missing, len(chosen) - 1):
                 continue  # one of the features with the largest mean cost was not looked at
             alone = task.most is not None and len(chosen) > task.most

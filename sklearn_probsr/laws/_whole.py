@@ -43,22 +43,22 @@ class WholeRows:
     doubt: int
 
     @classmethod
-    def of(cls, ranking: Ranking, rows: NDArray[np.bool_], exclude: tuple[int, ...]) -> WholeRows:
-        """Return rows of a ranking; some features must not be fixed."""
+    def of(
+        cls,
+        ranking: Ranking,
+        rows: NDArray[np.bool_],
+        positive: NDArray[np.bool_],
+        exclude: tuple[int, ...],
+    ) -> WholeRows:
+        """Return rows of a ranking, of which some features must not be fixed."""
         form = ranking.model.integer_form
         reach = sum(map(abs, form.weights)) + abs(form.threshold)
         shift = max(reach.bit_length() - _BITS, 0)
         totals = rows @ np.array([w >> shift for w in form.weights], dtype=np.int64)
         threshold = form.threshold >> shift
-        positive = ranking.model.is_positive(rows)
         margins = np.where(positive, totals - threshold, threshold - 1 - totals)
         magnitudes = [abs(form.weights[i]) >> shift for i in ranking.features]
-        ranks = Candidates(
-            ranking.features,
-            np.array(magnitudes, dtype=np.int64),
-            ranking.upward,
-            ~np.isin(ranking.features, exclude),
-        )
+        ranks = ranking.candidates(np.array(magnitudes, dtype=np.int64), exclude)
         # Each cut weight is short by less than 1: a margin is off by less than d + 2, and what it
         # is compared with, a sum of magnitudes and perhaps one more, by less than 2 d (Lemma 16).
         doubt = 3 * (rows.shape[1] + 2) if shift else 0

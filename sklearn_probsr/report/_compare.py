@@ -311,7 +311,7 @@ def _columns(
     return {
         "prediction": told.prediction,
         "margin": model.margin(told.rows),
-        "reason": told.in_order.named(model.unit_names),
+        "reason": told.sets.named(model.unit_names),
         "reason_size": size,
         "guarantee_lower": told.lower,
         "guarantee_upper": told.upper,

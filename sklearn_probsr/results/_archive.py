@@ -33,7 +33,7 @@ __all__ = [
     "write_reasons",
 ]
 
-FORMAT = "sklearn-probsr reasons 4"
+FORMAT = "sklearn-probsr reasons 5"
 
 
 def write_reasons(
@@ -42,6 +42,8 @@ def write_reasons(
     """Write reasons, and what else belongs to them, to a NumPy archive."""
     model, law = reasons.model, reasons.distribution
     held = {f"reasons/{name}": np.asarray(getattr(reasons, name)) for name in COLUMNS}
+    for name in ("features", "indptr"):
+        held[f"reasons/{name}"] = getattr(reasons.sets, name).astype(np.int64)
     held |= {"model/weights": model.weights, **{f"more/{k}": v for k, v in arrays.items()}}
     told_law, arrays_of_law = _law(model, law)
     held |= {f"law/{name}": array for name, array in arrays_of_law.items()}

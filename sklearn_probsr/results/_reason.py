@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self, overload
@@ -12,21 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.laws._neighbours import Matches
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._sparse import SparseRows, joined_rows
 from sklearn_probsr.results._html import SHOWN_ROWS
-from sklearn_probsr.results._ordered import Ordered, in_order
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
 from sklearn_probsr.results._sentence import CLAIMS, sentence
 
 __all__ = ["CLAIMS", "COLUMNS", "STATUSES", "SufficientReason", "SufficientReasons"]
 
-# What is stored for every row.
-COLUMNS = (
-    "rows", "mask", "lower", "upper", "minimality", "epsilon", "size_lower", "samples",
-)  # fmt: skip
+# What is stored for every row, beside its set of features.
+COLUMNS = ("rows", "lower", "upper", "minimality", "epsilon", "size_lower", "samples")
 
 # What becomes of a row; all but the first are flags.
 STATUSES = ("ok", "unreachable", "invalid")
@@ -122,8 +120,11 @@ class SufficientReasons:
 
     Attributes
     ----------
+    sets : FeatureSets
+        The features of each reason in the order of `SufficientReason.features`; without units,
+        every column is one.
     mask : ndarray of bool, shape (n, units)
-        Which features are in each reason; without units, every column is one.
+        Which features are in each reason.
     size, size_lower, lower, upper, minimality, epsilon, prediction, samples : ndarray
         See `SufficientReason`; ``lower`` and ``upper`` enclose the guarantee.
     delta : float
@@ -151,7 +152,7 @@ class SufficientReasons:
 
     model: Model = field(repr=False)
     rows: NDArray[Any] = field(repr=False)
-    mask: NDArray[np.bool_]
+    sets: FeatureSets = field(repr=False)
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     minimality: NDArray[np.str_]
@@ -172,11 +173,21 @@ class SufficientReasons:
             if not isinstance(getattr(self, name), SparseRows):  # those never change
                 getattr(self, name).flags.writeable = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: not what is made from it on demand."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
     @cached_property
     def size(self) -> NDArray[np.int64]:
         """How many features each reason has."""
-        size: NDArray[np.int64] = np.count_nonzero(self.mask, axis=1)
-        return size
+        return self.sets.sizes
+
+    @cached_property
+    def mask(self) -> NDArray[np.bool_]:
+        """Which features are in each reason."""
+        mask = self.sets.mask()
+        mask.flags.writeable = False
+        return mask
 
     @cached_property
     def prediction(self) -> NDArray[Any]:
@@ -204,13 +215,8 @@ class SufficientReasons:
             found[i] = message
         return found
 
-    @property
-    def in_order(self) -> Ordered:
-        """The features of every reason, the forced ones first, then the most telling."""
-        return in_order(self.model, self.rows, self.mask, self.distribution, self.forced)
-
     def __len__(self) -> int:
-        return len(self.mask)
+        return len(self.sets)
 
     def _repr_html_(self) -> str:
         first = self[:SHOWN_ROWS]
@@ -233,7 +239,7 @@ class SufficientReasons:
             of_row = enumerate(positions.tolist()) if told else ()
             chosen[name] = {j: told[i] for j, i in of_row if i in told}
         shown = None if self.shown is None else self.shown[positions]
-        return replace(self, **chosen, shown=shown)
+        return replace(self, **chosen, sets=self.sets.take(positions), shown=shown)
 
     @classmethod
     def concatenate(cls, parts: Sequence[SufficientReasons]) -> SufficientReasons:
@@ -250,7 +256,8 @@ class SufficientReasons:
             }
         told = [part.shown for part in parts if part.shown is not None]
         shown = joined_rows(told) if len(told) == len(parts) else None
-        return replace(parts[0], **joined, shown=shown)
+        sets = FeatureSets.concatenate([part.sets for part in parts])
+        return replace(parts[0], **joined, sets=sets, shown=shown)
 
     def among(self, at: NDArray[np.intp], rows: NDArray[Any], invalid: dict[int, str]) -> Self:
         """Return these reasons at some places among rows of which the others are invalid.
@@ -268,15 +275,15 @@ class SufficientReasons:
         for name in ("exact", "flagged"):
             spread[name] = {int(at[i]): value for i, value in getattr(self, name).items()}
         spread["flagged"] |= {i: ("invalid", text) for i, text in invalid.items()}
-        return replace(self, **spread)
+        return replace(self, **spread, sets=self.sets.among(at, n))
 
     def _one(self, i: int) -> SufficientReason:
         lower, upper = float(self.lower[i]), float(self.upper[i])
         exact = self.exact.get(i)
         if lower == upper and self.confidence == 1:
             exact = Fraction(lower)
-        features = self.features_of(i)
-        partial = np.where(self._columns(i), self.rows[i].astype(np.float64), np.nan)
+        features = self.sets.of(i)
+        partial = np.where(self._columns(features), self.rows[i].astype(np.float64), np.nan)
         partial.flags.writeable = False
         winner = int(self.model.winners(self.rows[i : i + 1])[0])
         status, message = self.flagged.get(i, (STATUSES[0], ""))
@@ -313,18 +320,9 @@ class SufficientReasons:
         )
         return found
 
-    def _columns(self, i: int) -> NDArray[np.bool_]:
+    def _columns(self, features: Sequence[int]) -> NDArray[np.bool_]:
         """Tell which columns belong to the units of a reason."""
-        if self.model.units is None:
-            whole: NDArray[np.bool_] = self.mask[i]
-            return whole
         inside = np.zeros(self.model.n_features, dtype=np.bool_)
-        for j in np.flatnonzero(self.mask[i]):
-            inside[list(self.model.units[j].columns)] = True
+        for j in features:
+            inside[j if self.model.units is None else list(self.model.units[j].columns)] = True
         return inside
-
-    def features_of(self, i: int) -> tuple[int, ...]:
-        """Return the features of a reason, the most telling first."""
-        one = slice(i, i + 1)
-        told = in_order(self.model, self.rows[one], self.mask[one], self.distribution, self.forced)
-        return next(iter(told))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import IO, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn_probsr.distributions._completions import (
     Uniform,
 )
 from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
@@ -48,8 +50,8 @@ __all__ = ["read_reasons"]
 # The members of every archive, those that some have, and what each holds.
 _EVERY = {
     "meta": "u", "model/weights": "f", "more/values": "f", "more/base_values": "f",
-    "more/data": "f", "reasons/rows": "bf", "reasons/mask": "b", "reasons/lower": "f",
-    "reasons/upper": "f", "reasons/minimality": "U", "reasons/epsilon": "f",
+    "more/data": "f", "reasons/rows": "bf", "reasons/features": "i", "reasons/indptr": "i",
+    "reasons/lower": "f", "reasons/upper": "f", "reasons/minimality": "U", "reasons/epsilon": "f",
     "reasons/size_lower": "i", "reasons/samples": "i",
 }  # fmt: skip
 _SOME = {"law/rows": "bf", "law/weights": "i", "law/confirming": "b"}
@@ -122,20 +124,20 @@ def _check_shapes(said: dict[str, Declared], meta: dict[str, Any]) -> None:
     """Refuse arrays that do not fit each other, before any of them is read."""
     told = meta["model"]
     several = isinstance(told, dict) and "intercepts" in told
-    weights, mask = said["model/weights"].shape, said["reasons/mask"].shape
+    weights, data = said["model/weights"].shape, said["more/data"].shape
     if len(weights) != 1 + several:
         raise UnsoundError(f"model/weights must have {1 + several} dimensions, got shape {weights}")
-    if len(mask) != 2:
-        raise UnsoundError(f"reasons/mask must have 2 dimensions, got shape {mask}")
-    n, values = mask[0], said["more/values"].shape
+    if len(data) != 2:
+        raise UnsoundError(f"more/data must have 2 dimensions, got shape {data}")
+    n, values = data[0], said["more/values"].shape
     outputs = (weights[0],) if several and len(values) == 3 else ()
     expected: dict[str, tuple[int, ...]] = {f"reasons/{name}": (n,) for name in COLUMNS}
     expected |= {
         "reasons/rows": (n, weights[-1]),
-        "reasons/mask": mask,
-        "more/values": (*mask, *outputs),
+        "reasons/features": (math.prod(said["reasons/features"].shape),),
+        "reasons/indptr": (n + 1,),
+        "more/values": (*data, *outputs),
         "more/base_values": (n, *outputs),
-        "more/data": mask,
     }
     if "law/rows" in said:
         rows = said["law/rows"].shape[:1]
@@ -240,21 +242,23 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
     known = ("delta", "confidence", "method", "forced", "exact", "flagged", "shown")
     told = members(told, "meta.reasons", known)
     columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
-    width = columns["mask"].shape[1]
+    width = held["more/data"].shape[1]
     if width != model.n_units:
-        raise UnsoundError(f"reasons/mask must have {model.n_units} columns, got {width}")
+        raise UnsoundError(f"more/data must have {model.n_units} columns, got {width}")
+    sets = _sets(held["reasons/features"], held["reasons/indptr"], width)
     columns["rows"] = model.check_values(columns["rows"], "reasons/rows")
-    flagged = _flagged(told["flagged"], len(columns["mask"]))
-    invalid = np.zeros(len(columns["mask"]), dtype=np.bool_)
+    flagged = _flagged(told["flagged"], len(sets))
+    invalid = np.zeros(len(sets), dtype=np.bool_)
     invalid[[i for i, (status, _) in flagged.items() if status == "invalid"]] = True
-    _check_columns(columns, width, invalid)
+    _check_columns(columns, sets, invalid)
     forced = tuple(
         whole(unit, "meta.reasons.forced", 0, width - 1)
         for unit in flat(told["forced"], "meta.reasons.forced", (None,))
     )
-    if len(set(forced)) != len(forced) or not columns["mask"][~invalid][:, list(forced)].all():
+    valid = sets.take(np.flatnonzero(~invalid))
+    if len(set(forced)) < len(forced) or any(told[: len(forced)] != forced for told in valid):
         raise UnsoundError(
-            "meta.reasons.forced must name different features, those of every reason"
+            "meta.reasons.forced must name different features, the first of every reason"
         )
     raw = told["shown"]
     return SufficientReasons(
@@ -266,19 +270,36 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         forced=forced,
         exact=_exact(told["exact"], columns),
         flagged=flagged,
-        shown=None if raw is None else cells(raw, "meta.reasons.shown", columns["mask"].shape),
+        shown=None if raw is None else cells(raw, "meta.reasons.shown", (len(sets), width)),
+        sets=sets,
         **columns,
     )
 
 
-def _check_columns(columns: Arrays, width: int, invalid: NDArray[np.bool_]) -> None:
+def _sets(features: NDArray[np.int64], indptr: NDArray[np.int64], width: int) -> FeatureSets:
+    """Return the sets of features, each different ones that there are."""
+    rises = (indptr[1:] >= indptr[:-1]).all()
+    if not (rises and indptr[0] == 0 and indptr[-1] == len(features)):
+        raise UnsoundError(
+            "reasons/indptr must rise from 0 to how many numbers reasons/features has"
+        )
+    if not ((features >= 0) & (features < width)).all():
+        raise UnsoundError(f"reasons/features must hold whole numbers from 0 to {width - 1}")
+    sets = FeatureSets(features.astype(np.int32), indptr, width)
+    places = np.repeat(np.arange(len(sets)), sets.sizes) * width + features
+    if len(np.unique(places)) < len(places):
+        raise UnsoundError("reasons/features must name each feature of a reason once")
+    return sets
+
+
+def _check_columns(columns: Arrays, found: FeatureSets, invalid: NDArray[np.bool_]) -> None:
     """Refuse numbers that no reason has; of an invalid row nothing is proved."""
     lower, upper, epsilon = columns["lower"], columns["upper"], columns["epsilon"]
     sizes, samples, proved = columns["size_lower"], columns["samples"], columns["minimality"]
     words = invalid & (proved == "")
     for word in CLAIMS:
         words |= ~invalid & (proved == word)
-    nothing = (lower == 0) & (upper == 1) & ~columns["mask"].any(axis=1)
+    nothing, width = (lower == 0) & (upper == 1) & (found.sizes == 0), found.width
     for name, sound, kind in (
         ("lower", (lower >= 0) & (lower <= 1), "numbers from 0 to 1"),
         ("upper", (upper >= lower) & (upper <= 1), "numbers from reasons/lower to 1"),
@@ -329,7 +350,7 @@ def _exact(told: Any, columns: Arrays) -> dict[int, Any]:
 def _texts(told: Any, reasons: SufficientReasons, more: Arrays) -> dict[str, Any]:
     known = ("feature_names", "output_names", "display_data", "single", "in_probability", "index")
     held = dict(members(told, "meta.texts", known))
-    n, width = reasons.mask.shape
+    n, width = len(reasons), reasons.model.n_units
     texts(held["feature_names"], "meta.texts.feature_names", width)
     if more["values"].ndim == 3:
         texts(held["output_names"], "meta.texts.output_names", more["values"].shape[2])

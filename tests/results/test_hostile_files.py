@@ -366,7 +366,7 @@ def with_meta(at: tuple[Any, ...], text: str) -> bytes:
 def test_what_is_wrong_is_named(tmp_path: Path):
     """The member, what it must be, and what it is."""
     path, members = tmp_path / "reasons.npz", members_of(originals()["product"][1])
-    mask = array_of(members["reasons/mask.npy"])
+    features, indptr = (array_of(members[f"reasons/{n}.npy"]) for n in ("features", "indptr"))
     for content, why in (
         (b"", "it is no whole zip archive (File is not a zip file)"),
         (packed(members, {"x.py": b""}), "'x.py' is an unknown member"),
@@ -375,12 +375,31 @@ def test_what_is_wrong_is_named(tmp_path: Path):
             "more/data is missing",
         ),
         (
-            packed({**members, "reasons/mask.npy": header("'|O'", "(2, 3)")}),
-            "reasons/mask must hold booleans, got type object",
+            packed({**members, "reasons/features.npy": header("'|O'", "(2, 3)")}),
+            "reasons/features must hold 64-bit integers, got type object",
         ),
         (
-            packed({**members, "reasons/mask.npy": npy(mask[:, :2])}),
-            "more/values must have shape (2, 2), got (2, 3)",
+            packed({**members, "reasons/features.npy": npy(features[None])}),
+            f"reasons/features must have shape ({len(features)},), got (1, {len(features)})",
+        ),
+        (
+            packed({**members, "reasons/features.npy": npy(features + 2)}),
+            "reasons/features must hold whole numbers from 0 to 2",
+        ),
+        (
+            packed({**members, "reasons/features.npy": npy(features * 0)}),
+            "reasons/features must name each feature of a reason once",
+        ),
+        (
+            packed({**members, "reasons/indptr.npy": npy(indptr[:2])}),
+            "reasons/indptr must have shape (3,), got (2,)",
+        ),
+        *(
+            (
+                packed({**members, "reasons/indptr.npy": npy(np.array(wrong))}),
+                "reasons/indptr must rise from 0 to how many numbers reasons/features has",
+            )
+            for wrong in ([0, 2**63 - 1, len(features)], [1, 1, len(features)], [0, 0, 1])
         ),
         (
             packed({**members, "reasons/lower.npy": npy(np.array([0.5, np.nan]))}),
@@ -416,7 +435,7 @@ def test_what_is_wrong_is_named(tmp_path: Path):
         (with_meta(("law",), "[" * 100_000), "meta is nested too deeply"),
         (
             with_meta(("format",), '"sklearn-probsr reasons 1"'),
-            "meta must have the format 'sklearn-probsr reasons 4', got 'sklearn-probsr reasons 1'",
+            "meta must have the format 'sklearn-probsr reasons 5', got 'sklearn-probsr reasons 1'",
         ),
     ):  # fmt: skip
         path.write_bytes(content)

@@ -73,7 +73,7 @@ def levels(case: Refutable) -> tuple[list[Fraction], list[Fraction]]:
 
 def check(case: Refutable, found: Found, delta: Fraction) -> bool:
     """Compare an answer with all sets; return whether it is proved to be a minimum."""
-    features = np.flatnonzero(found.mask[0]).tolist()
+    features = found.sets.of(0)
     share, least = case.truth.share(features), case.truth.least(delta)
     assert share >= delta
     assert Fraction(found.lower[0]) <= share <= Fraction(found.upper[0])
@@ -202,7 +202,7 @@ def test_minima_over_background_rows(mixed: bool, thorough: bool, monkeypatch: p
                     continue
                 task = Task(delta, effort=effort)
                 found = search(law_of(case.model, case.law), case.row[None, :], task)
-                features = np.flatnonzero(found.mask[0])
+                features = found.sets.of(0)
                 mask = sum(1 << int(u) for u in features)
                 assert found.exact[0] == Fraction(int(case.kept[mask]), total) >= delta
                 least = int(sizes[case.kept >= delta * total].min())

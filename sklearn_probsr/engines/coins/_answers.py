@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Answers", "Candidates", "helps", "next_member", "write"]
+__all__ = ["Answers", "Candidates", "helps", "next_member", "write", "write_members"]
 
 
 class Candidates(NamedTuple):
@@ -26,28 +26,23 @@ class Candidates(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """One entry a row; ``size`` is -1, and ``mask`` empty, where the row has no answer.
+    """One entry a row; ``size`` is -1 where the row has no answer.
+
+    The answer of a row is the set of its first ``size`` members; see `write_members`.
 
     ``before`` is an upper bound of the guarantee with one feature fewer: below the level where
     the answer is a minimum.
     """
 
-    mask: NDArray[np.bool_]
     size: NDArray[np.int64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     before: NDArray[np.float64]
 
     @classmethod
-    def empty(cls, n: int, d: int) -> Answers:
-        """Return room for n rows of d features."""
-        return cls(
-            np.zeros((n, d), dtype=np.bool_),
-            np.full(n, -1, dtype=np.int64),
-            np.zeros(n),
-            np.ones(n),
-            np.zeros(n),
-        )
+    def empty(cls, n: int) -> Answers:
+        """Return room for n rows."""
+        return cls(np.full(n, -1, dtype=np.int64), np.zeros(n), np.ones(n), np.zeros(n))
 
     def take(self, rows: NDArray[np.intp]) -> Answers:
         """Return a copy of some rows."""
@@ -76,17 +71,30 @@ def next_member(row: NDArray[np.bool_], positive: bool, ranks: Candidates, start
 
 
 @inner
-def write(
-    answers: Answers,
-    r: int,
-    ranks: Candidates,
-    chosen: NDArray[np.int64],
-    lower: float,
-    upper: float,
-) -> None:
-    """Write a row's answer: the ranks that are fixed, and the bounds of their guarantee."""
-    answers.size[r] = len(chosen)
+def write(answers: Answers, r: int, k: int, lower: float, upper: float) -> None:
+    """Write a row's answer: how many members are fixed, and the bounds of their guarantee."""
+    answers.size[r] = k
     answers.lower[r] = lower
     answers.upper[r] = upper
-    for i in range(len(chosen)):
-        answers.mask[r, ranks.features[chosen[i]]] = True
+
+
+@kernel
+def write_members(
+    rows: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    ranks: Candidates,
+    sizes: NDArray[np.int64],
+    forced: NDArray[np.int64],
+    told: NDArray[np.int32],
+) -> None:
+    """Write what is forced and the first members of each row, so many, one behind the other."""
+    at = 0
+    for r in range(len(rows)):
+        for unit in forced:
+            told[at] = unit
+            at += 1
+        j = -1
+        for _ in range(sizes[r]):
+            j = next_member(rows[r], positive[r], ranks, j + 1)
+            told[at] = ranks.features[j]
+            at += 1

@@ -197,7 +197,7 @@ def search_rows(
             minimal = k == 0 or found.upper_before < level.low or (final and not too_much)
             short = found.upper < level.low
             if (found.lower >= level.high and minimal) or (k == most and short):
-                write(answers, r, ranks, walk.chosen[:k], found.lower, found.upper)
+                write(answers, r, k, found.lower, found.upper)
                 answers.before[r] = found.upper_before
                 break
             if too_much:

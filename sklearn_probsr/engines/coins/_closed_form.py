@@ -83,4 +83,4 @@ def certain_rows(
         else:
             needed[r] = k
             if k <= most:
-                write(answers, r, ranks, members[:k], 1.0, 1.0)
+                write(answers, r, k, 1.0, 1.0)

@@ -174,7 +174,7 @@ def count_rows(
             else:
                 below = middle
         if share >= 0.0 and (reached or k == most):
-            write(answers, r, ranks, members[:k], share, share)
+            write(answers, r, k, share, share)
 
 
 @kernel

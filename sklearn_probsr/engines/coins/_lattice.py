@@ -123,7 +123,7 @@ def lattice_rows(
         at_most = _upper(mass, n - k, capacity)
         settled = k == 0 or _upper(before, n - k + 1, capacity) < level.low
         if settled and (at_least >= level.high or (k == most and at_most < level.low)):
-            write(answers, r, ranks, members[:k], at_least, at_most)
+            write(answers, r, k, at_least, at_most)
 
 
 @kernel

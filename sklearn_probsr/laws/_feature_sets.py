@@ -1,0 +1,136 @@
+"""Sets of features, one for each row, each in the order in which a reader is told of it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FeatureSets", "SetsWriter"]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSets:
+    """Sets of features, one behind the other in one array.
+
+    Attributes
+    ----------
+    features : ndarray of int32
+        The features of all sets; those of one set in the order in which they are told.
+    indptr : ndarray of int64, shape (n + 1,)
+        Where each set begins; the next one begins where it ends.
+    width : int
+        How many features there are to choose from.
+    """
+
+    features: NDArray[np.int32]
+    indptr: NDArray[np.int64]
+    width: int
+
+    def __post_init__(self) -> None:
+        for column in (self.features, self.indptr):
+            column.flags.writeable = False
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[FeatureSets]) -> FeatureSets:
+        """Put the sets of several batches behind each other."""
+        sizes = np.concatenate([part.sizes for part in parts])
+        features = np.concatenate([part.features for part in parts])
+        return cls(features, _indptr(sizes), parts[0].width)
+
+    @classmethod
+    def _of_bytes(cls, features: bytes, indptr: bytes, width: int) -> FeatureSets:
+        return cls(np.frombuffer(features, dtype="<i4"), np.frombuffer(indptr, dtype="<i8"), width)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle holds; read again, the arrays are as read-only as these are."""
+        bits = self.features.astype("<i4").tobytes(), self.indptr.astype("<i8").tobytes()
+        return self._of_bytes, (*bits, self.width)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return iter(self._cut(self.features))
+
+    def of(self, i: int) -> tuple[int, ...]:
+        """Return the features of one set."""
+        return tuple(self.features[self.indptr[i] : self.indptr[i + 1]].tolist())
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many features each set has."""
+        return np.diff(self.indptr)
+
+    def mask(self) -> NDArray[np.bool_]:
+        """Return which features are in each set, one row a set."""
+        inside = np.zeros((len(self), self.width), dtype=np.bool_)
+        inside[np.repeat(np.arange(len(self)), self.sizes), self.features] = True
+        return inside
+
+    def named(self, names: tuple[str, ...]) -> NDArray[Any]:
+        """Return for each set the names of its features, as a tuple."""
+        found = np.empty(len(self), dtype=object)
+        found[:] = self._cut(np.array(names, dtype=object)[self.features])
+        return found
+
+    def take(self, positions: NDArray[np.intp]) -> FeatureSets:
+        """Return some of the sets, in the order of their positions."""
+        return _gathered(
+            self.features, self.indptr[:-1][positions], self.sizes[positions], self.width
+        )
+
+    def among(self, at: NDArray[np.intp], n: int) -> FeatureSets:
+        """Return these sets at some places, in ascending order, among n; the others are empty."""
+        sizes = np.zeros(n, dtype=np.int64)
+        sizes[at] = self.sizes
+        return FeatureSets(self.features, _indptr(sizes), self.width)
+
+    def _cut(self, told: NDArray[Any]) -> list[tuple[Any, ...]]:
+        whole, ends = tuple(told.tolist()), self.indptr.tolist()
+        return [whole[a:b] for a, b in pairwise(ends)]
+
+
+class SetsWriter:
+    """Room for the sets of n rows, which may be written in any order and more than once."""
+
+    def __init__(self, n: int, width: int) -> None:
+        self._pool = array("i")
+        self._starts, self._sizes = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        self._width = width
+
+    def write(self, i: int, features: Sequence[int]) -> None:
+        """Write the set of one row."""
+        self._starts[i], self._sizes[i] = len(self._pool), len(features)
+        self._pool.extend(features)
+
+    def write_many(
+        self, at: NDArray[np.intp], sizes: NDArray[np.int64], features: NDArray[np.int32]
+    ) -> None:
+        """Write the sets of several rows, one behind the other in one array."""
+        self._starts[at] = len(self._pool) + _indptr(sizes)[:-1]
+        self._sizes[at] = sizes
+        self._pool.frombytes(features.tobytes())
+
+    def sets(self) -> FeatureSets:
+        """Return what was written; the sets of other rows are empty."""
+        pool = np.array(self._pool, dtype=np.int32)
+        return _gathered(pool, self._starts, self._sizes, self._width)
+
+
+def _indptr(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+
+
+def _gathered(
+    pool: NDArray[np.int32], starts: NDArray[np.int64], sizes: NDArray[np.int64], width: int
+) -> FeatureSets:
+    """Return sets that lie somewhere in a pool, one behind the other."""
+    indptr = _indptr(sizes)
+    at = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], sizes)
+    return FeatureSets(pool[at], indptr, width)
