@@ -10,16 +10,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.rows._counts import (
-    branch_and_bound,
-    greedy,
-    is_needed,
-    kept_along,
-    kept_weight,
-    least_size,
-    prune,
-)
+from sklearn_probsr.engines.rows._branch_and_bound import branch_and_bound, least_size
+from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
+from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._programme import solve
+from sklearn_probsr.engines.rows._pruning import is_needed, prune
 from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rows_view import RowsView, places

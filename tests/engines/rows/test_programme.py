@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_probsr.engines.rows import _programme
-from sklearn_probsr.engines.rows._counts import Rows, kept_weight, least_size
+from sklearn_probsr.engines.rows._branch_and_bound import least_size
+from sklearn_probsr.engines.rows._counts import Rows, kept_weight
 from sklearn_probsr.engines.rows._programme import solve
 from tests.interpreted import examples
 

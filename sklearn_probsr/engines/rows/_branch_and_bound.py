@@ -1,0 +1,155 @@
+"""Branch and bound over members: proofs that no set of a size keeps enough background rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines.rows._counts import Rows, shift
+
+__all__ = ["branch_and_bound", "least_size"]
+
+# The most numbers in the table of a branch and bound.
+_MOST_CELLS = 2**26
+
+
+@inner
+def _needed_alone(rows: Rows, i: int, floor: int, most: int) -> int:
+    """Return how many members, the best for it first, bring one margin to the floor."""
+    h = len(rows.gains)
+    margin = rows.margins[i]
+    if margin >= floor:
+        return 0
+    gain = np.zeros(h + 1, dtype=np.int64)  # one more: nothing to gain
+    for j in range(h):
+        gain[j] = rows.gains[j, i]
+    size = 0
+    while margin < floor and size < most:
+        best = h
+        for j in range(h):
+            if gain[j] > gain[best]:
+                best = j
+        margin += gain[best]
+        size = most if best == h else size + 1
+        gain[best] = 0
+    return size
+
+
+@kernel
+def least_size(rows: Rows, needed: int, floor: int, most: int) -> int:
+    """Return a size, at most ``most``, that no set of a needed weight is smaller than.
+
+    Each row on its own needs so many of the members that gain it the most (Lemma 32).
+    """
+    n = len(rows.weights)
+    rivals = len(rows.margins) // max(n, 1)
+    weight = np.zeros(most + 1, dtype=np.int64)
+    for r in range(n):
+        size = 0
+        for i in range(r * rivals, (r + 1) * rivals):
+            size = max(size, _needed_alone(rows, i, floor, most))
+        weight[size] += rows.weights[r]
+    total = np.int64(0)
+    for size in range(most):
+        total += weight[size]
+        if total >= needed:
+            return size
+    return most
+
+
+@inner
+def _most_to_gain(rows: Rows, size: int) -> NDArray[np.int64]:
+    """Return the most that ``left`` members from a position on can add to each row."""
+    h, n = rows.gains.shape
+    most = np.empty((size + 1, h + 1, n), dtype=np.int64)
+    most[0] = 0
+    most[:, h] = 0
+    for left in range(1, size + 1):
+        for p in range(h - 1, -1, -1):
+            here, later, fewer = most[left, p], most[left, p + 1], most[left - 1, p + 1]
+            gain = rows.gains[p]
+            for r in range(n):
+                here[r] = max(gain[r] + fewer[r], later[r])
+    return most
+
+
+@inner
+def _lost(
+    margins: NDArray[np.int64],
+    gain: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    floor: int,
+    spare: int,
+) -> tuple[int, int]:
+    """Return the weight of rows that stay below the floor, until it is too much, and the visits."""
+    lost = np.int64(0)
+    n = len(weights)
+    r = 0
+    if len(margins) == n:
+        while r < n and lost <= spare:
+            lost += weights[r] * (margins[r] + gain[r] < floor)
+            r += 1
+        return lost, r  # type: ignore[return-value]
+    rivals = len(margins) // n
+    while r < n and lost <= spare:
+        fails = False
+        for i in range(r * rivals, (r + 1) * rivals):
+            fails |= margins[i] + gain[i] < floor
+        lost += weights[r] * fails
+        r += 1
+    return lost, r * rivals  # type: ignore[return-value]
+
+
+@kernel
+def branch_and_bound(
+    rows: Rows, size: int, needed: int, floor: int, budget: int
+) -> tuple[int, NDArray[np.bool_], int]:
+    """Look for ``size`` members that bring the rows of a needed weight to the floor.
+
+    Members are taken or left in turn. With ``left`` still to take from position p on, a row can
+    gain at most what its best ``left`` members from there add; where even that does not suffice,
+    the branch is cut (Lemma 32).
+
+    Returns
+    -------
+    verdict : int
+        1: found; 0: there is none; -1: the budget of row visits does not suffice.
+    chosen : ndarray of bool
+        The set found.
+    spent : int
+    """
+    h, n = rows.gains.shape
+    chosen = np.zeros(h, dtype=np.bool_)
+    spent = size * h * n
+    if spent > budget or spent > _MOST_CELLS:
+        return -1, chosen, 0
+    most = _most_to_gain(rows, size)
+    margins = rows.margins.copy()
+    position, left = 0, size
+    spare = rows.weights.sum() - needed
+    while spent <= budget:
+        hopeful = spare >= 0 and h - position >= left
+        if hopeful:
+            gain = most[left, position]
+            lost, looked = _lost(margins, gain, rows.weights, floor, spare)
+            spent += looked + n // 4  # a member moves all margins at once, which is faster
+            hopeful = lost <= spare
+        if hopeful and left == 0:
+            return 1, chosen, spent
+        if hopeful:
+            chosen[position] = True
+            left -= 1
+            shift(margins, rows, position, 1)
+        else:
+            # Go back to the last member taken, and leave it.
+            position -= 1
+            while position >= 0 and not chosen[position]:
+                position -= 1
+            if position < 0:
+                return 0, chosen, spent
+            chosen[position] = False
+            left += 1
+            shift(margins, rows, position, -1)
+        position += 1
+    return -1, chosen, spent

@@ -1,0 +1,80 @@
+"""Sets from which no member can be left out, over background rows.
+
+No sum wraps (Proposition 13). A margin that was rounded and is in doubt decides nothing (Lemma 31).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.engines.rows._counts import Rows, count, shift
+
+__all__ = ["is_needed", "prune"]
+
+
+@kernel
+def prune(
+    rows: Rows, order: NDArray[np.intp], needed: int, doubt: int
+) -> tuple[NDArray[np.bool_], bool]:
+    """Leave out members that are not needed, the last first, until all are (Corollary 4b).
+
+    Returns
+    -------
+    stays : ndarray of bool
+        Which of the order are needed.
+    sure : bool
+        False if a row was in doubt on the way: the answer means nothing then.
+    """
+    margins = rows.margins.copy()
+    for i in range(len(order)):
+        shift(margins, rows, order[i], 1)
+    stays = np.ones(len(order), dtype=np.bool_)
+    changed = True
+    while changed:
+        changed = False
+        for i in range(len(order) - 1, -1, -1):
+            if stays[i]:
+                shift(margins, rows, order[i], -1)
+                kept, doubtful = count(margins, rows.weights, doubt)
+                if doubtful:
+                    return stays, False
+                if kept >= needed:
+                    stays[i] = False
+                    changed = True
+                else:
+                    shift(margins, rows, order[i], 1)
+    return stays, True
+
+
+@kernel
+def is_needed(rows: Rows, chosen: NDArray[np.intp], mixed: int, needed: int, doubt: int) -> bool:
+    """Prove that nothing can be left out: no set of the first ``mixed``, none of the others alone.
+
+    Sets are gone through so that each differs from the one before by one member. False is no proof
+    of the contrary: a row may have been in doubt.
+    """
+    margins = rows.margins.copy()
+    for i in range(len(chosen)):
+        shift(margins, rows, chosen[i], 1)
+    out = np.zeros(len(chosen), dtype=np.bool_)
+    for step in range(1, 2**mixed + len(chosen) - mixed):
+        i = 0
+        if step < 2**mixed:
+            while not step >> i & 1:
+                i += 1
+        else:
+            i = mixed + step - 2**mixed
+        out[i] = not out[i]
+        shift(margins, rows, chosen[i], -1 if out[i] else 1)
+        kept, doubtful = count(margins, rows.weights, doubt)
+        if doubtful or kept >= needed:
+            return False
+        if step == 2**mixed - 1:  # of the mixed ones, the last alone is out
+            for j in range(mixed):
+                if out[j]:
+                    shift(margins, rows, chosen[j], 1)
+        elif step >= 2**mixed:
+            shift(margins, rows, chosen[i], 1)
+    return True

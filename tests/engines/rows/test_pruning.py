@@ -1,0 +1,40 @@
+"""What is left of a set is needed, and it is proved so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_probsr.engines.rows._pruning import is_needed, prune
+from tests.engines.rows.cases import all_sets, kept, some_rows
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_what_pruning_leaves_is_needed(seed: int, mixed: bool) -> None:
+    """The set still reaches the weight, and no single member can be left out."""
+    rows = some_rows(seed, mixed)
+    order = np.array([3, 1, 5, 0, 2, 4])
+    needed = kept(rows, order) - 1
+    stays, sure = prune(rows, order, needed, 0)
+    left = order[stays]
+    assert sure
+    assert kept(rows, left) >= needed
+    for i in range(len(left)):
+        assert kept(rows, np.delete(left, i)) < needed
+
+
+@pytest.mark.parametrize("mixed", range(6))
+@pytest.mark.parametrize("seed", range(10))
+def test_nothing_can_be_left_out(seed: int, mixed: int) -> None:
+    """It is proved iff leaving out any of the mixed ones, or one of the others, loses too much."""
+    rows = some_rows(seed, True)
+    order = np.array([3, 1, 5, 0, 2])
+    first, others = order[:mixed], order[mixed:]
+    removals = [s for s in all_sets(first.tolist()) if len(s)] + [
+        others[i : i + 1] for i in range(len(others))
+    ]
+    best = max(kept(rows, np.setdiff1d(order, removal)) for removal in removals)
+    assert is_needed(rows, order, mixed, best + 1, 0)
+    assert not is_needed(rows, order, mixed, best, 0)
+    assert not is_needed(rows, order, mixed, best + 1, 10**6)
