@@ -12,12 +12,12 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup docs demo test measured interpreted coverage bench graph pictures screenshots lint format types ci clean
+.PHONY: help setup docs dist demo test measured interpreted coverage bench graph pictures screenshots lint format types ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.lint ## Create the environment with everything that development needs
+setup: $(VENV)/.lint $(VENV)/.docs ## Create the environment with everything that development needs
 
 demo: $(VENV)/.test ## Explain a classifier of breast tumours
 	@$(BIN)/python -m sklearn_probsr demo --output build/demo
@@ -45,6 +45,12 @@ bench: $(VENV)/.test ## Run the benchmarks
 docs: $(VENV)/.docs ## Build the site into build/site
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 	@$(BIN)/python docs/check_site.py build/site
+
+dist: $(VENV)/.release ## Build sdist and wheel into dist, and check them
+	@rm -rf dist
+	@$(BIN)/python -m build --outdir dist . >/dev/null
+	@$(BIN)/python -m twine check --strict dist/*
+	@$(BIN)/python .ci/check_dist.py dist
 
 graph: $(VENV)/.test ## Draw the rooms of the package again, from what they import
 	@$(BIN)/python -m docs.graph
@@ -86,11 +92,15 @@ $(VENV)/.test: pyproject.toml $(VENV)/.created
 	@$(PIP_INSTALL) -e ".[all,test]"
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.test
+$(VENV)/.docs: $(VENV)/.lint
 	@$(PIP_INSTALL) -e ".[docs]"
 	@touch $@
 
-# After .test, never beside it: two pips must not write to one environment.
+$(VENV)/.release: $(VENV)/.docs
+	@$(PIP_INSTALL) -e ".[release]"
+	@touch $@
+
+# One after the other: two pips must not write to one environment.
 $(VENV)/.lint: $(VENV)/.test
 	@$(PIP_INSTALL) -e ".[lint]"
 	@touch $@

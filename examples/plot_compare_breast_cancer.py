@@ -3,7 +3,7 @@ A hundred reasons beside their SHAP values
 ==========================================
 
 How many SHAP bars must one show, and what is lost by showing fewer? One call compares, row by row,
-on breast tumours whose 30 measurements are known as above their median or not.
+on breast tumours whose 30 features are known as above their median or not.
 """
 
 # %%

@@ -7,7 +7,7 @@ background rows. What may replace an unknown feature decides how much must be kn
 """
 
 # %%
-# The model: breast cancer data, each measurement turned into "in the upper quarter or not".
+# The model: breast cancer data, each feature turned into "in the upper quarter or not".
 
 import matplotlib.pyplot as plt
 import numpy as np

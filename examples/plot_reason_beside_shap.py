@@ -2,7 +2,7 @@
 A reason beside SHAP's values
 =============================
 
-One tumour, called malignant. SHAP gives a value to each of its 30 measurements; two of them settle
+One tumour, called malignant. SHAP gives a value to each of its 30 features; two of them settle
 the matter. How often is the class kept, given its largest SHAP values, or given the reason?
 """
 
@@ -69,7 +69,7 @@ right.text(12.2, 0.94, "95%", ha="right", va="top", fontsize=9)
 right.set_ylim(0.3, 1.02)
 right.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
 right.set_xticks(range(0, 13, 2))
-right.set_xlabel("features known, the others taken from a training row")
+right.set_xlabel("features in the set, the others taken from a training row")
 right.set_title("How often is it still “malignant”?", loc="left")
 for axes in (left, right):
     axes.spines[["top", "right"]].set_visible(False)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sklearn_probsr.results._curve import GuaranteeCurve
     from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Adapted",

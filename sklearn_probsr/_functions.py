@@ -42,6 +42,7 @@ def guarantee(
     Parameters
     ----------
     model : LinearModel or ArgmaxModel
+        What decides.
     x : array-like of shape (d,)
         An instance of zeros and ones, or of what the model's units can be.
     features : iterable of int or str
@@ -81,6 +82,7 @@ def guarantee_curve(
     Parameters
     ----------
     model : LinearModel or ArgmaxModel
+        What decides.
     x : array-like of shape (d,)
         An instance of zeros and ones, or of what the model's units can be.
     distribution : Uniform, Product, Marginals, Background, Matching or None, default=None
@@ -130,6 +132,7 @@ def sufficient_reason(
     Parameters
     ----------
     model : LinearModel or ArgmaxModel
+        What decides.
     x : array-like of shape (d,)
         An instance of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95
@@ -207,6 +210,7 @@ def sufficient_reasons(
     Parameters
     ----------
     model : LinearModel or ArgmaxModel
+        What decides.
     X : array-like of shape (n, d)
         Instances of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95

@@ -49,6 +49,7 @@ def curve(
     reasons : ReasonExplanation
         Of one row or of several.
     ax : matplotlib Axes or None, default=None
+        Where to draw; None: on a new figure.
     max_size : int or None, default=None
         The most features on the axis; None: a little more than the reasons have.
     show : bool, default=False
@@ -136,7 +137,9 @@ def frequency(
     Parameters
     ----------
     reasons : ReasonExplanation
+        Of one row or of several.
     ax : matplotlib Axes or None, default=None
+        Where to draw; None: on a new figure.
     max_display : int, default=15
         The most features to draw, those that are in most reasons of a class first.
     show : bool, default=False
@@ -236,7 +239,9 @@ def reasons_heatmap(
     Parameters
     ----------
     reasons : ReasonExplanation
+        Of one row or of several.
     ax : matplotlib Axes or None, default=None
+        Where to draw; None: on a new figure.
     max_display : int, default=20
         The most features to draw, those that are in most reasons first.
     show : bool, default=False

@@ -275,7 +275,7 @@ def test_readme_agrees_with_pyproject():
     assert project["requires-python"] == f">={pythons[0]}"
 
     own = re.findall(r"(?:sklearn[-_]probsr|\b[Vv]ersion)\s*=*\s*v?(\d+\.\d+[\w.]*\w)", readme)
-    assert set(own) <= {project["version"]}
+    assert set(own) <= {sklearn_probsr.__version__}
     mentioned = re.findall(r"\bPython\s*(?:>=\s*)?(3\.\d+)", readme)
     assert mentioned, "the README does not say which Python it needs"
     assert mentioned[0] == pythons[0]
@@ -347,12 +347,14 @@ def test_files_that_a_page_names_exist(page: str):
 
 @needs_sources
 def test_the_citation_agrees_with_pyproject():
-    """Name, version, licence and authors are pyproject's."""
+    """Name, licence and authors are pyproject's; the version is written in one place only."""
     project = tomllib.loads(read("pyproject.toml"))["project"]
     told = dict(re.findall(r"^([a-z-]+): (\S.*)$", read("CITATION.cff"), re.MULTILINE))
     assert told["cff-version"] == "1.2.0"
     assert told["message"]
-    assert (told["title"], told["version"]) == (project["name"], project["version"])
+    assert told["title"] == project["name"]
+    assert "version" not in told
+    assert project["dynamic"] == ["version"]
     assert told["license"] == project["license"]
     authors = re.search(r"^authors:\n((?:  .*\n)+)", read("CITATION.cff"), re.MULTILINE)[1]
     assert authors == "".join(f"  - name: {who['name']}\n" for who in project["authors"])

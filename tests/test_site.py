@@ -1,12 +1,15 @@
 """The site: what checks its links, and whether the reference has every public name."""
 
+import inspect
+import itertools
 import re
 from pathlib import Path
 
 import pytest
 
 import sklearn_probsr
-from tests.layout import ROOT
+from tests.layout import PACKAGE, ROOT
+from tests.test_project import section
 
 DOCS = ROOT / "docs"
 
@@ -39,6 +42,71 @@ def test_the_reference_has_every_public_name():
     inside = {f"plots.{name}" for name in plots.__all__}
     inside |= {f"adapters.{name}" for name in set(adapters.__all__) - public}
     assert told == public | inside
+
+
+# What users read, other than proofs: pages, examples, the page of a comparison, words, pictures.
+def told() -> dict[str, str]:
+    files = [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / "examples").glob("*.py")]
+    files += [path for kind in ("py", "html", "js") for path in PACKAGE.rglob(f"*.{kind}")]
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
+
+
+# Other words for what is called feature, fact, reason or guarantee.
+OTHER_WORDS = re.compile(r"\bmeasurements?\b|\bfeatures (fixed|known)\b", re.IGNORECASE)
+
+
+@pytest.mark.skipif(not PACKAGE.is_dir(), reason="the sources are not beside the tests")
+def test_one_vocabulary():
+    """A feature is called a feature, a feature with its value a fact, everywhere."""
+    strange = [
+        f"{name}: {found[0]}"
+        for name, text in told().items()
+        if name != "docs/guarantees.md"  # there sets are fixed, as in the paper
+        for found in OTHER_WORDS.finditer(text)
+    ]
+    assert strange == []
+
+
+@pytest.mark.skipif(not PACKAGE.is_dir(), reason="the sources are not beside the tests")
+def test_nothing_is_to_be_installed_that_is_not_there():
+    """The package itself comes from a checkout; only the README says what a release will change."""
+    naming = [name for name, text in told().items() if re.search(r"pip install .?sklearn", text)]
+    assert naming == ["README.md"]
+
+
+def bare(doc: str, title: str) -> list[str]:
+    """Return the entries of a numpydoc section that say a type and no meaning."""
+    lines = [*section(doc, title), ""]
+    return [
+        line
+        for line, after in itertools.pairwise(lines)
+        if line and not line[0].isspace() and not after.startswith("    ")
+    ]
+
+
+def test_every_parameter_says_what_it_means():
+    """Those of public functions, classes and methods, and attributes too."""
+    public: dict[str, object] = {}
+    for name in sklearn_probsr.__all__:
+        kind = getattr(sklearn_probsr, name)
+        public |= (
+            {f"{name}.{k}": getattr(kind, k) for k in kind.__all__}
+            if inspect.ismodule(kind)
+            else {name: kind}
+        )
+        if inspect.isclass(kind):
+            public |= {
+                f"{name}.{k}": method
+                for k, method in vars(kind).items()
+                if not k.startswith("_") and callable(getattr(method, "__func__", method))
+            }
+    wanting = [
+        f"{name}: {entry}"
+        for name, value in public.items()
+        for title in ("Parameters", "Attributes")
+        for entry in bare(inspect.getdoc(value) or "", title)
+    ]
+    assert wanting == []
 
 
 def test_every_page_has_its_place():

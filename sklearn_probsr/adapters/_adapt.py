@@ -99,6 +99,7 @@ def adapt(
     Parameters
     ----------
     estimator : fitted classifier or Pipeline, or pair (coef, intercept)
+        What decides.
     X_sample : DataFrame, array-like or sparse, or None, default=None
         Raw rows. The model's classes are compared with ``predict`` on them. Numbers are real-valued
         features, also if they are only 0 and 1 here: other rows may have other ones. Columns of

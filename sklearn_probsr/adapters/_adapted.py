@@ -56,6 +56,7 @@ class Adapted:
         Parameters
         ----------
         X : DataFrame, array-like or sparse of shape (n, raw columns), or sequence of texts
+            Rows as the estimator takes them.
 
         Returns
         -------
@@ -94,6 +95,7 @@ class Adapted:
         Parameters
         ----------
         X : DataFrame, array-like or sparse of shape (n, raw columns), or sequence of texts
+            Rows as the estimator takes them.
 
         Returns
         -------
@@ -116,6 +118,7 @@ class Adapted:
         Parameters
         ----------
         X : DataFrame, array-like or sparse of shape (n, raw columns), or sequence of texts
+            Rows as the estimator takes them.
 
         Returns
         -------
@@ -140,6 +143,7 @@ class Adapted:
         Parameters
         ----------
         X : DataFrame, array-like or sparse of shape (n, raw columns), or sequence of texts
+            Rows as the estimator takes them.
 
         Returns
         -------

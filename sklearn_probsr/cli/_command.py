@@ -80,7 +80,7 @@ def _said(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "Out of memory. Try fewer rows, or a smaller background."
     if isinstance(error, ModuleNotFoundError):
-        return f"{error.name} is not installed. Run: pip install 'sklearn-probsr[all]'"
+        return f"{error.name} is not installed. Run: pip install {error.name}"
     return f"{type(error).__name__}: {error} (--debug shows where)"
 
 

@@ -208,6 +208,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         Parameters
         ----------
         X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+            The rows to explain, as the model takes them.
         max_evals, main_effects, error_bounds, batch_size, outputs : optional
             Accepted as in shap, of no effect: nothing is sampled by evaluations. (What a proof
             may cost is said when the explainer is made.)
@@ -277,6 +278,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         Parameters
         ----------
         rows : ndarray of shape (n, columns of the linear model)
+            Checked rows.
 
         Returns
         -------
@@ -297,6 +299,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         Parameters
         ----------
         X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+            The rows to explain, as the model takes them.
         silent : bool, default=True
             Whether to hide the progress bar.
         check_additivity : bool, default=False
@@ -328,6 +331,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         Parameters
         ----------
         out_file : file
+            Open for writing, in binary.
         model_saver, masker_saver : "auto" or callable, default="auto"
             How to write the model and the masker; "auto" pickles them.
         """

@@ -48,6 +48,7 @@ class ReasonExplanation(SlicedExplanation):
     display_data : ndarray of shape (n, features) or None
         The features as a person reads them.
     feature_names : sequence of str
+        What the features are called.
     output_names : str or sequence of str
         What the values add up to; of several classes, the name of each.
     in_probability : bool, default=False
@@ -60,6 +61,7 @@ class ReasonExplanation(SlicedExplanation):
     reason_mask : ndarray of bool, shape (n, features)
         Which features are in each reason.
     reason_size : ndarray of int, shape (n,)
+        How many features each reason has.
     guarantee_lower, guarantee_upper : ndarray of float, shape (n,)
         Bounds of the probability that the class is kept.
     minimality : ndarray of str, shape (n,)
@@ -297,6 +299,7 @@ class ReasonExplanation(SlicedExplanation):
         Parameters
         ----------
         path : path-like
+            Where the file is.
         max_bytes : int or None, default=None
             The most bytes that its arrays and texts may take, unpacked. None: 64 MiB, or 50 times
             the size of the file if that is more.

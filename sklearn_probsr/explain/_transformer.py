@@ -57,6 +57,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
     estimator_ : classifier or Pipeline
         The fitted estimator.
     explainer_ : SufficientReasonExplainer
+        What finds the reasons, once it is fitted.
     classes_ : ndarray
         The classes that are told apart.
 
@@ -109,6 +110,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         Parameters
         ----------
         X : DataFrame, array-like or sparse of shape (n, columns)
+            Rows as the model takes them.
         y : array-like of shape (n,) or None, default=None
             The classes; None if the estimator is frozen.
         **fit_params : dict
@@ -149,6 +151,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         Parameters
         ----------
         X : DataFrame, array-like or sparse of shape (n, columns)
+            Rows as the model takes them.
 
         Returns
         -------

@@ -104,6 +104,7 @@ def law_of(model: Any, distribution: Any = None) -> Law:
     Parameters
     ----------
     model : LinearModel or ArgmaxModel
+        What decides.
     distribution : Uniform, Product, Marginals, Background, Matching, or one registered
         None and "uniform" are the uniform one.
 

@@ -52,6 +52,7 @@ class Law(ABC):
     Parameters
     ----------
     model : LinearModel or ArgmaxModel
+        What decides.
     distribution : object
         Its ``str`` reads as "over ...".
 

@@ -40,6 +40,7 @@ class Unit:
     Parameters
     ----------
     name : str
+        What a person calls the feature.
     columns : sequence of int
         The model's columns that it fills.
     states : sequence of sequences of float, or None, default=None
@@ -112,7 +113,9 @@ class Unit:
         Parameters
         ----------
         name : str
+            What a person calls the feature.
         columns : sequence of int
+            The model's columns that it fills.
         dropped : bool or str, default=False
             Whether a row of zeros stands for one category more, or that category's name.
         labels : sequence of str, default=()
@@ -150,6 +153,7 @@ class Unit:
         Parameters
         ----------
         values : sequence of float
+            Those of its columns.
         raw : object, default=None
             The value that the columns were made of, which is told where no label says more;
             "missing" if there was none. None: only the columns are known.

@@ -44,6 +44,7 @@ def alternatives(
     Parameters
     ----------
     model : LinearModel or ArgmaxModel
+        What decides.
     x : array-like of shape (d,)
         An instance of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95
@@ -221,6 +222,7 @@ class Alternatives:
     complete : bool
         Whether these are all.
     limit : int
+        How many reasons were asked for at most.
     decision : Decision
         The row before its law, which is asked for all of this.
     """

@@ -44,7 +44,9 @@ class BreakingSet:
     best : tuple of int
         That set.
     delta : float
+        The probability that was asked for.
     prediction : label
+        The class that the model predicts.
     feature_names : tuple of str
         The names of ``features``.
     distribution : object
@@ -98,6 +100,7 @@ def breaking_set(
     Parameters
     ----------
     model : LinearModel or ArgmaxModel
+        What decides.
     x : array-like of shape (d,)
         An instance of zeros and ones, or of what the model's units can be.
     delta : float, default=0.95

@@ -62,7 +62,9 @@ def compare(
     Parameters
     ----------
     model : fitted classifier or Pipeline, pair (coef, intercept), or LinearModel
+        What decides.
     X : DataFrame, array-like or sparse of shape (n, columns)
+        Rows as the model takes them.
     masker : None, "uniform", data, shap masker or distribution, default=None
         What may replace an unknown feature, as in `SufficientReasonExplainer`; the SHAP values are
         computed on the same background, all rows of it.

@@ -46,8 +46,11 @@ class Comparison:
     mask : ndarray of bool, shape (n, features)
         Which features are in each reason.
     feature_names : tuple of str
+        What the features are called.
     classes : tuple of labels
+        What the model tells apart.
     delta : float
+        The probability that was asked for.
     distribution : str
         What the guarantees speak of.
     others : tuple of str, default=()
@@ -215,6 +218,7 @@ class Comparison:
         Parameters
         ----------
         path : path-like
+            Where the file is.
         title : str or None, default=None
             The headline; None: a general one.
         """
@@ -231,6 +235,7 @@ class Comparison:
         Parameters
         ----------
         max_rows : int, default=20
+            The most rows to show.
         """
         flagged = self._explained is not self
         return table_in_markdown(self, max_rows, flagged)
@@ -275,6 +280,7 @@ class Comparison:
         Parameters
         ----------
         text : str
+            What was written.
         max_bytes : int or None, default=None
             The most bytes that its values may take, as Python holds them. None: 64 MiB, or 50
             times the length of the text if that is more.

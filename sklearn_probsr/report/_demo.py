@@ -57,10 +57,10 @@ def demo(folder: Path, say: Callable[[str], None]) -> list[Path]:
 
     say(
         f"{len(X_train)} tumours to learn from, {len(X_test)} to explain, by {X.shape[1]} "
-        "measurements: above the median or not.\n"
+        "features: above the median or not.\n"
         f"A logistic regression is right on {np.mean(reasons.prediction == truth):.0%} of the "
         f"{len(X_test)}. What settles its answers?\n"
-        "Unknown measurements are replaced, all together, by those of a tumour it learned from."
+        "Unknown features are replaced, all together, by those of a tumour it learned from."
     )
     rows = _telling(reasons.prediction, truth, found.table["margin"])
     for i, kind in rows.items():
@@ -72,7 +72,7 @@ def demo(folder: Path, say: Callable[[str], None]) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = _pictures(found, reasons, list(rows), folder)
     report = folder / "report.html"
-    found.to_html(report, title="Which few measurements settle each diagnosis?")
+    found.to_html(report, title="Which few features settle each diagnosis?")
     names = ", ".join(path.name for path in written)
     say(f"\nPictures in {folder}: {names}.")
     say(f"A page on every tumour, to open in a browser: {report}")
@@ -80,7 +80,7 @@ def demo(folder: Path, say: Callable[[str], None]) -> list[Path]:
 
 
 def _classifier(X: Any, y: Any) -> Any:
-    """Fit a classifier that sees each measurement as above its median or not."""
+    """Fit a classifier that sees each feature as above its median or not."""
     from sklearn.compose import ColumnTransformer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -131,7 +131,7 @@ def _verdict(reason: Any, found: Comparison, i: int, largest: set[int]) -> str:
         "minimum": f"no smaller set reaches {_DELTA:.0%}",
         "subset-minimal": "none of them can be left out",
     }.get(reason.minimality, "no single one of them can be left out")
-    count = "this 1 measurement" if reason.size == 1 else f"these {reason.size} measurements"
+    count = "this 1 feature" if reason.size == 1 else f"these {reason.size} features"
     sure, rows = reason.guarantee.lower, len(reason.distribution.rows)
     kept = "all" if sure == 1 else f"{_percent(sure)} of"
     by_size = _percent(found.table["top_shap_guarantee_lower"][i])

@@ -51,7 +51,7 @@ def page(comparison: Compared, title: str | None) -> str:
         from markupsafe import Markup
     except ImportError:
         raise ImportError(
-            "Comparison.to_html needs Jinja2. Run: pip install 'sklearn-probsr[report]'",
+            "Comparison.to_html needs Jinja2. Run: pip install jinja2",
             name="jinja2",
         ) from None
     from sklearn_probsr import __version__

@@ -71,6 +71,7 @@ class SufficientReason:
     distribution : object
         What the guarantee speaks of; its ``str`` reads as "over ...".
     method : str
+        How it was found: "certified", "monte-carlo" or "paper".
     samples : int
         How many random completions were drawn; 0 for a proof.
     status : {"ok", "unreachable", "invalid"}, default="ok"
@@ -128,14 +129,18 @@ class SufficientReasons:
     size, size_lower, lower, upper, minimality, epsilon, prediction, samples : ndarray
         See `SufficientReason`; ``lower`` and ``upper`` enclose the guarantee.
     delta : float
+        The probability that was asked for.
     confidence : float
         Of every enclosure; 1.0 for a proof.
     status, message : ndarray
         Of each row "ok", "unreachable" (it has its best set) or "invalid" (an empty set, bounds 0
         and 1, and the class None), and why. `sufficient_reasons` raises instead.
     distribution : object
+        What unknown features are filled in with.
     method : str
+        How it was found: "certified", "monte-carlo" or "paper".
     model : LinearModel or ArgmaxModel
+        What decides.
     rows : ndarray of shape (n, d)
         The instances explained: booleans, or floats if the model has units. In place of an invalid
         one, any that the model takes.

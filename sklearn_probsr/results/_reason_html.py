@@ -55,6 +55,7 @@ def reasons_table(
     total : int
         How many there are in all.
     delta : float
+        The probability that was asked for.
     over : object
         The distribution.
     """

@@ -546,7 +546,7 @@ def test_a_read_only_folder(fails):
         (OSError(28, "No space left on device"), "Error: output: No space left on device."),
         (
             ModuleNotFoundError("No module named 'skops'", name="skops"),
-            "Error: skops is not installed. Run: pip install 'sklearn-probsr[all]'",
+            "Error: skops is not installed. Run: pip install skops",
         ),
     ],
 )

@@ -38,6 +38,7 @@ def waterfall(
         Of one row: write ``reasons[0]``. Of ``reasons[0].as_guarantee()``, how the features, one
         after the other, raise the probability that the class is kept.
     ax : matplotlib Axes or None, default=None
+        Where to draw; None: on a new figure.
     max_display : int, default=20
         The most bars to draw; the last features are summed up in one.
     show : bool, default=False
