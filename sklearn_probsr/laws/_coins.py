@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,10 @@ class CoinLaw(Law):
     def means(self) -> NDArray[np.float64]:
         """What the columns of the model are on average when they are unknown."""
         return np.full(self.model.n_features, 0.5)
+
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what the columns of an unknown unit may be, and how likely each is."""
+        return self.sums.states(unit)
 
     def view(self, row: Row) -> CoinView:
         """Return one instance, a checked row, before this law."""

@@ -132,6 +132,10 @@ class IndependentDuels(Law):
         """What the columns of the model are on average when they are unknown."""
         return self.source.means
 
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what the columns of an unknown unit may be, and how likely each is."""
+        return self.source.states(unit)
+
     def duel(self, winner: int, rival: int) -> IndependentLaw:
         """Return the law of one duel, made once."""
         pair = (winner, rival)

@@ -76,6 +76,10 @@ class IndependentLaw(Law):
             self._shared[side] = _shared_of(seen, side)
         return self._shared[side]
 
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what the columns of an unknown unit may be, and how likely each is."""
+        return self.source.states(unit)
+
     def view(self, row: Row) -> Costs:
         """Return one instance, a checked row, before this law."""
         kind = CrowdCosts if isinstance(self.contributions, Crowds) else Costs

@@ -7,7 +7,7 @@ enclose, order and draw; everything else has a default.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -96,6 +96,23 @@ class Law(ABC):
         A start is a set that reaches delta, and from which nothing can be left out.
         """
         return {}
+
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]] | None:
+        """Return what the columns of an unknown unit may be, one line a state, and their chances.
+
+        A state may stand there more than once. None: that is not known of this law.
+        """
+        return None
+
+    def once_known(
+        self, row: Row, known: Collection[int], unit: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Count for every state of a unit what is of ``classes[1]`` once it is known too.
+
+        With the units in ``known`` as in the row. Returns the counts, and the weights of the states
+        that they are parts of; None where states have to be asked one by one.
+        """
+        return None
 
     def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> Swaps | None:
         """Tell how far down its ranking members are in every minimum reason, and in some.

@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +129,12 @@ class RowsLaw(CountingLaw):
         """What the columns of the model are on average when they are unknown."""
         return weighted_means(self.rows, self.weights)
 
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what the columns of an unknown unit are in every row, and the share of each."""
+        units = self.model.units
+        columns = [unit] if units is None else list(units[unit].columns)
+        return self.rows[:, columns], self.weights / self.weights.sum()
+
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
@@ -151,3 +158,36 @@ class ReplacementLaw(RowsLaw):
     def view(self, row: Row) -> Replacement:
         """Return one instance, a checked row, before this law."""
         return Replacement(self.ledger(bool(self.linear.is_positive(row[None, :])[0])), row)
+
+    def once_known(
+        self, row: Row, known: Collection[int], unit: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Count the rows of ``classes[1]`` for every state of a unit: a sort for all of them.
+
+        With contributions ``e`` of the unit and margins ``m`` when the others are known, row r is
+        of the class once the unit is as in row s iff ``m_r - e_r + e_s >= 0`` (Proposition 68).
+        """
+        view = Replacement(self.ledger(True), row)
+        margins = view.margins.copy()
+        for u in known:
+            margins += view.gains([u])[0]
+        gains = view.gains([unit])[0]  # what the row's own value has over each row's
+        order = np.argsort(margins + gains, kind="stable")
+        reached = (margins + gains)[order]
+        after = np.append(np.cumsum(view.weights[order][::-1])[::-1], 0)
+        doubt = max(view.doubt - 1, 0)
+        sure = after[np.searchsorted(reached, gains, side="left")]
+        perhaps = after[np.searchsorted(reached, gains - doubt, side="left")]
+        self._count_again(row, [*known, unit], np.flatnonzero(sure != perhaps), sure)
+        return sure, view.weights
+
+    def _count_again(
+        self, row: Row, units: list[int], at: NDArray[np.intp], counts: NDArray[np.int64]
+    ) -> None:
+        """Count exactly with the last of some units as in rows whose count is in doubt."""
+        columns = [units[-1]] if self.model.units is None else self.model.units[units[-1]].columns
+        states, which = np.unique(self.table.rows[at][:, columns], axis=0, return_inverse=True)
+        for k, state in enumerate(states):
+            told = row.copy()
+            told[columns] = state
+            counts[at[which.ravel() == k]] = Replacement(self.ledger(True), told).weight(units)
