@@ -418,10 +418,9 @@ def test_without_jinja(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("d", [30, 100])
-def test_ten_thousand_rows_fit(d: int, tmp_path: Path):
+def test_ten_thousand_rows_fit(tmp_path: Path):
     """The page is compressed, below 15 MB, and its data are the same."""
-    found = large(10_000, d)
+    found = large(10_000, 100)
     page = written(found, tmp_path)
     assert (tmp_path / "page.html").stat().st_size < 15e6
     assert '{"deflated":' in page
