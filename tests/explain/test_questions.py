@@ -69,3 +69,30 @@ def test_samples_prove_nothing():
         match=r"^only method='certified' proves what such an answer says, got 'monte-carlo'\.$",
     ):
         explainer.alternatives([[1, 1]])
+
+
+def test_an_outlook_of_raw_cells(jobs):
+    """Cells that are marked are unknown, and telling them in raw values ends at the prediction."""
+    X, explainer = jobs
+    rows = X[:4].astype(object).copy()
+    rows.loc["row 0", "job"] = "?"
+    rows.loc["row 1", ["job", "age"]] = "?"
+    found = explainer.outlook(rows, unknown="?")
+    frame = found.to_frame()
+    assert list(frame.index) == list(X.index[:4])
+    assert [one.unknown for one in found] == [("job",), ("job", "age"), (), ()]
+    assert list(frame["prediction"][2:]) == list(explainer.model.predict(X[2:4]))
+    seen = found[1].tell("job", X.loc["row 1", "job"]).tell("age", X.loc["row 1", "age"])
+    assert seen.settled
+    assert seen.prediction == explainer.model.predict(X[1:2])[0]
+    by_column = explainer.outlook(X[:2], unknown=["age"])
+    kept = explainer.guarantee(X[:2], ["job", "pay"])
+    for i in range(2):
+        own = by_column[i].probability(explainer.model.predict(X[i : i + 1])[0])
+        assert own.lower == kept["lower"].iloc[i]
+    with pytest.raises(
+        InvalidInputError,
+        match=r"^unknown names a column that the model does not have, 'agee'\. It has 'job', "
+        r"'age', 'pay'\.$",
+    ):
+        explainer.outlook(X[:2], unknown=["agee"])
