@@ -171,7 +171,9 @@ def adapt_on(
     if sample is not None and not binary:
         plain = _raw_inputs(bases) & _booleans(bases, sample)
     elif made is not None and len(made) and binary == "seen":
-        plain = ((made == 0) | (made == 1)).all(axis=0) & (made.min(axis=0) < made.max(axis=0))
+        filled = np.asarray(made)
+        plain = ((filled == 0) | (filled == 1)).all(axis=0)
+        plain &= filled.min(axis=0) < filled.max(axis=0)
     units = make_units(bases, raw.names, raw.named, plain)
     model: Model = (
         _contest(choice, bases, units)

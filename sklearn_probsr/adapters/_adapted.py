@@ -16,6 +16,7 @@ from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._running import Input
 from sklearn_probsr.adapters._states import computed, count_rows, gather
 from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import MISSING, Unit, value_text
 
 __all__ = ["Adapted"]
@@ -62,7 +63,7 @@ class Adapted:
         -------
         ndarray of shape (n, columns of the model)
         """
-        return self.computed(self.check(X))
+        return np.asarray(self.computed(self.check(X)))
 
     @property
     def is_plain(self) -> bool:
@@ -85,8 +86,8 @@ class Adapted:
         """Return raw rows as the steps take them, or say what is wrong with them."""
         return self._raw.check(X, name)
 
-    def computed(self, raw: Any, name: str = "X") -> NDArray[np.float64]:
-        """Return checked raw rows in the columns of the model."""
+    def computed(self, raw: Any, name: str = "X") -> Any:
+        """Return checked raw rows in the columns of the model; large sparse ones stay sparse."""
         return computed(self._bases, raw, self.feature_names, name)
 
     def contributions(self, X: Any) -> NDArray[np.float64]:
@@ -172,7 +173,20 @@ class Adapted:
             if words and count_rows(raw)
             else np.zeros((0, len(words)))
         )
-        return dict(zip(words, found.T, strict=True))
+        return dict(zip(words, np.asarray(found).T, strict=True))
+
+    def read_sparse(self, raw: Any, rows: SparseRows) -> SparseRows | None:
+        """Return the value of each unit in sparse rows, or how often its word occurs.
+
+        None if the units are something else.
+        """
+        if self.is_plain:
+            return rows.columns_at(np.array([unit.columns[0] for unit in self.units]))
+        firsts = self._firsts
+        if not all(base.own for base in firsts):
+            return None
+        counts = gather([base.source or base for base in firsts], raw)
+        return counts if isinstance(counts, SparseRows) else None
 
     def read(
         self, raw: Any, codes: NDArray[np.float64]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from sklearn_probsr.adapters._columns import Base, Domain, Kind
@@ -19,29 +20,36 @@ from sklearn_probsr.adapters._labels import Candidate, candidates, extras, label
 from sklearn_probsr.adapters._running import as_floats, names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import no_number, value_kind
+from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 from sklearn_probsr.model._units import Unit
 
 __all__ = ["computed", "count_rows", "gather", "grouped", "make_units"]
 
 
-def gather(bases: Sequence[Base], X: Any) -> NDArray[np.float64]:
-    """Return the base columns of raw rows."""
+def gather(bases: Sequence[Base], X: Any) -> Any:
+    """Return the base columns of raw rows; those of large sparse ones stay sparse."""
     memo: dict[int, Any] = {}
     places: dict[int, list[int]] = {}
     for i, base in enumerate(bases):
         places.setdefault(id(base.rows), []).append(i)
-    parts = []
+    parts: list[Any] = []
     for at in places.values():
         first = bases[at[0]]
         with names_may_lack(X):
-            rows = as_floats(first.rows.of(X, memo))
+            rows = first.rows.of(X, memo)
+            rows = rows.tocsr() if is_large(rows) else as_floats(rows)
         if rows.shape[1] != first.width:
             raise InvalidInputError(
                 f"a step gives {rows.shape[1]} columns, its adapter says {first.width}."
             )
-        parts.append(rows[:, [bases[i].at for i in at]])
+        wanted = [bases[i].at for i in at]
+        parts.append(rows if wanted == list(range(first.width)) else rows[:, wanted])
     order = np.argsort([i for at in places.values() for i in at])
-    return np.ascontiguousarray(np.hstack(parts)[:, order])
+    if all(is_large(part) for part in parts):
+        whole = sparse_rows(sparse.hstack(parts, format="csr"), [b.name for b in bases], "X")
+        return whole.columns_at(order)
+    dense = [part.toarray() if is_large(part) else part for part in parts]
+    return np.ascontiguousarray(np.hstack(dense)[:, order])
 
 
 def count_rows(raw: Any) -> int:
@@ -49,9 +57,7 @@ def count_rows(raw: Any) -> int:
     return int(raw.shape[0]) if hasattr(raw, "shape") else len(raw)
 
 
-def computed(
-    bases: Sequence[Base], raw: Any, names: Sequence[str], name: str
-) -> NDArray[np.float64]:
+def computed(bases: Sequence[Base], raw: Any, names: Sequence[str], name: str) -> Any:
     """Return the base columns of checked raw rows, or say what a step cannot take in them."""
     if not count_rows(raw):
         return np.zeros((0, len(bases)))  # steps refuse to look at no rows
@@ -62,7 +68,7 @@ def computed(
     except (TypeError, ValueError) as error:
         _check_numbers(bases, raw, names, name)
         raise InvalidInputError(f"The steps of the estimator refuse {name}: {error}") from error
-    if not np.isfinite(rows).all():
+    if not isinstance(rows, SparseRows) and not np.isfinite(rows).all():
         _check_numbers(bases, raw, names, name)
     return rows
 

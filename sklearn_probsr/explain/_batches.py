@@ -23,6 +23,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._task import of_row
 from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
@@ -30,6 +31,8 @@ __all__ = ["Question", "check_jobs", "check_seed"]
 
 # Rows that are searched at once: a progress bar moves by so many, and a job of joblib takes them.
 _SLOW, _LONG = 64, 4
+# Of sparse rows that a law wants filled in, so many numbers at once.
+_FILLED = 2**22
 # What of a job's answer does not travel: whoever asked has it.
 _AT_HOME = ("model", "distribution", "rows")
 
@@ -88,6 +91,8 @@ class Question:
         size = self.law.rows_at_once if self.method == "certified" else _SLOW
         if self.options.prove is True:
             size = min(size, _LONG)
+        if isinstance(rows, SparseRows) and not self.law.takes_sparse:
+            size = max(min(size, _FILLED // rows.width), 1)
         jobs = joblib.effective_n_jobs(n_jobs)
         if jobs != 1:
             size = max(min(size, math.ceil(len(rows) / jobs)), 1)
@@ -114,7 +119,7 @@ class Question:
             return self._ask(rows, None)
         # A row's samples depend on the seed and the row alone, not on the rows beside it.
         return SufficientReasons.concatenate(
-            [self._ask(row[None, :], self._generator(row)) for row in rows]
+            [self._ask(rows[i : i + 1], self._generator(rows[i])) for i in range(len(rows))]
         )
 
     def _generator(self, row: NDArray[Any]) -> np.random.Generator:

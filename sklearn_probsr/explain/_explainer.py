@@ -18,10 +18,13 @@ from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.explain._guarantees import RowGuarantees
 from sklearn_probsr.explain._masker import distribution_of
 from sklearn_probsr.explain._partitions import Partitions
+from sklearn_probsr.explain._pending import held_sets
 from sklearn_probsr.explain._questions import RowQuestions
 from sklearn_probsr.explain._sifted import check_on_error, sift, warn_of
 from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
 from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["SufficientReasonExplainer"]
@@ -233,8 +236,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             warn_of(reasons.status, stacklevel + 1)
         return ReasonExplanation(
             reasons,
-            # Adding 0.0 leaves no negative zeros, which plots print as such.
-            np.where(self._inside(reasons.mask), self.attributions(rows), 0.0) + 0.0,
+            self._values(reasons),
             np.repeat(np.asarray(self.expected_value)[None], len(rows), axis=0),
             taken.numbers,
             taken.display,
@@ -268,6 +270,20 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             expected = weights @ self.law.means + constants
         return expected if self.linear_model.by_class else float(expected[0])
 
+    def _values(self, reasons: SufficientReasons) -> NDArray[np.float64]:
+        """Return the values of an explanation: those of the features in its reasons."""
+        # Adding 0.0 leaves no negative zeros, which plots print as such.
+        if not isinstance(reasons.rows, SparseRows):
+            inside, every = self._inside(reasons.mask), self.attributions(reasons.rows)
+            return np.where(inside, every, 0.0) + 0.0
+        starts, features = held_sets(reasons)
+        columns = np.array(self.linear_model.first_columns, dtype=np.intp)[features]
+        at = np.repeat(np.arange(len(reasons)), np.diff(starts))
+        with np.errstate(over="ignore", invalid="ignore"):
+            above = reasons.rows.cells(at, columns) - self.law.means[columns]
+            values = above[:, None] * self.linear_model.outputs[0].T[columns] + 0.0
+        return values if self.linear_model.by_class else values[:, 0]
+
     def _inside(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which features are in a reason, for every output."""
         return mask[:, :, None] if self.linear_model.by_class else mask
@@ -287,7 +303,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         """
         model = self.linear_model
         with np.errstate(over="ignore", invalid="ignore"):
-            above = rows - self.law.means
+            above = np.asarray(rows) - self.law.means
             each = [model.sum_by_unit(above * w) for w in model.outputs[0]]
         return np.stack(each, axis=2) if model.by_class else each[0]
 

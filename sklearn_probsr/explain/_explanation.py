@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain._frames import gains, table
+from sklearn_probsr.explain._frames import filled, gains, table
 from sklearn_probsr.explain._index import built_index, joined_index
+from sklearn_probsr.explain._pending import Pending, held_sets
 from sklearn_probsr.explain._sliced import SlicedExplanation
+from sklearn_probsr.model._sparse import to_sparse
 from sklearn_probsr.results._archive import plain_values, write_reasons
 from sklearn_probsr.results._checked import check_max_bytes, refusing
 from sklearn_probsr.results._html import SHOWN_ROWS
@@ -163,11 +165,12 @@ class ReasonExplanation(SlicedExplanation):
         known = batch.reasons.status != "invalid"
         labels = {str(label) for label in batch.reasons.prediction[known].tolist()}
         name = f"class {labels.pop()}" if len(labels) == 1 else "the class"
+        values, base = gains(batch.reasons)
         view = ReasonExplanation(
             batch.reasons,
-            *gains(batch.reasons),
-            batch.data,
-            batch.display_data,
+            values if batch._pending is not None else filled(batch.reasons, values),
+            base,
+            *batch._facts,
             batch.feature_names,
             f"probability that {name} is kept",
             in_probability=True,
@@ -175,9 +178,16 @@ class ReasonExplanation(SlicedExplanation):
         )
         return view[0] if self._at.ndim == 0 else view
 
+    @property
+    def _facts(self) -> tuple[Any, Any]:
+        """The features as numbers, and as a person reads them."""
+        if self._pending is None:
+            return self.data, self.display_data
+        return self._pending.data, self._pending.display
+
     def _batch(self, what: str) -> ReasonExplanation:
         """Return it with one line for each row, also if there is only one; ``what`` needs that."""
-        units, n = np.atleast_1d(self._units), self._reasons.mask.shape[1]
+        units, n = np.atleast_1d(self._units), self._reasons.model.n_units
         if not np.array_equal(units, np.arange(n)):
             raise InvalidInputError(
                 f"{what} needs all {n} features in their order, this explanation has "
@@ -188,13 +198,16 @@ class ReasonExplanation(SlicedExplanation):
         def lines(array: Any) -> Any:
             return np.asarray(array)[None] if single else np.asarray(array)
 
-        display, outputs = self.display_data, self.output_names
+        outputs, pending = self.output_names, self._pending
+        if pending is None:
+            display = self.display_data
+            shown = None if display is None else lines(display)
+            arrays = (lines(self.values), lines(self.base_values), lines(self.data), shown)
+        else:
+            arrays = (pending.values, pending.base_values, pending.data, pending.display)
         return ReasonExplanation(
             self.reasons,
-            lines(self.values),
-            lines(self.base_values),
-            lines(self.data),
-            None if display is None else lines(display),
+            *arrays,
             list(self.feature_names),
             str(outputs) if isinstance(outputs, str) else [str(name) for name in outputs],
             self.in_probability,
@@ -222,20 +235,38 @@ class ReasonExplanation(SlicedExplanation):
         first, told = batches[0], [batch.reasons for batch in batches]
         for batch in batches[1:]:
             _check_alike(first, batch)
-        shown = [batch.display_data for batch in batches]
-        if any(display is not None for display in shown):
-            shown = [b.data if d is None else d for b, d in zip(batches, shown, strict=True)]
+        if any(batch._pending is not None for batch in batches):
+            whole = Pending.concatenate([batch._as_pending() for batch in batches])
+            arrays: tuple[Any, ...] = (whole.values, whole.base_values, whole.data, whole.display)
+        else:
+            shown = [batch.display_data for batch in batches]
+            if any(display is not None for display in shown):
+                shown = [b.data if d is None else d for b, d in zip(batches, shown, strict=True)]
+            arrays = (
+                np.concatenate([batch.values for batch in batches]),
+                np.concatenate([batch.base_values for batch in batches]),
+                np.concatenate([batch.data for batch in batches]),
+                None if shown[0] is None else np.concatenate(shown),
+            )
         return cls(
             SufficientReasons.concatenate(told),
-            np.concatenate([batch.values for batch in batches]),
-            np.concatenate([batch.base_values for batch in batches]),
-            np.concatenate([batch.data for batch in batches]),
-            None if shown[0] is None else np.concatenate(shown),
+            *arrays,
             first.feature_names,
             first.output_names,
             first.in_probability,
             joined_index([batch.index for batch in batches]),
         )
+
+    def _as_pending(self) -> Pending:
+        """Return a batch by what is in it."""
+        if self._pending is not None:
+            return self._pending
+        starts, features = held_sets(self._reasons)
+        rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        display, at = self.display_data, np.arange(len(starts) - 1)
+        shown = None if display is None else to_sparse(np.asarray(display, dtype=np.float64))
+        values, data = self.values[rows, features], to_sparse(self.data)
+        return Pending(starts, features, values, self.base_values, data, shown, at)
 
     def of_prediction(self) -> ReasonExplanation:
         """Return the values of each row's own class, of a model of several classes.
@@ -246,17 +277,21 @@ class ReasonExplanation(SlicedExplanation):
             With values of shape (n, features), as plots of one output expect them; itself, if it
             has but one output.
         """
-        batch = self._batch("of_prediction")
-        if batch.values.ndim == 2:
+        if len(self.shape) - self._at.ndim == 1:
             return self
+        batch = self._batch("of_prediction")
         told = batch.reasons
         own, each = told.model.winners(told.rows), np.arange(len(told))
+        if batch._pending is None:
+            values = batch.values[each, :, own]
+        else:
+            of_each = np.repeat(own, np.diff(batch._pending.starts))
+            values = np.take_along_axis(batch._pending.values, of_each[:, None], axis=1)[:, 0]
         view = ReasonExplanation(
             told,
-            batch.values[each, :, own],
+            values,
             batch.base_values[each, own],
-            batch.data,
-            batch.display_data,
+            *batch._facts,
             batch.feature_names,
             "score of the predicted class",
             batch.in_probability,

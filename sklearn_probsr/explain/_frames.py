@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.results._reason import SufficientReasons
 
-__all__ = ["gains", "table"]
+__all__ = ["filled", "gains", "table"]
 
 # Width to which a guarantee on the way to a reason is computed.
 _WIDTH = 1e-4
@@ -19,11 +19,12 @@ _WIDTH = 1e-4
 def gains(reasons: SufficientReasons) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what each feature of a reason adds to the guarantee, and the guarantee of nothing.
 
-    The features are fixed in the order of the reason; the last one reaches its guarantee. Sets are
-    bounded once for all rows that share them: the guarantee depends on the class and the facts.
+    The former behind each other, in the order of the reasons and of their features, which are
+    fixed one by one; the last one reaches the guarantee. Sets are bounded once for all rows that
+    share them: the guarantee depends on the class and the facts.
     """
     model, law = reasons.model, law_of(reasons.model, reasons.distribution)
-    values, base = np.zeros((len(reasons), model.n_units)), np.zeros(len(reasons))
+    values, base = [np.zeros(0)], np.zeros(len(reasons))
     classes = model.winners(reasons.rows).tolist()
     columns = [[u] for u in range(model.n_units)]
     if model.units is not None:
@@ -44,8 +45,17 @@ def gains(reasons: SufficientReasons) -> tuple[NDArray[np.float64], NDArray[np.f
             levels.append(known[key])
             facts |= {(unit, row[columns[unit]].tobytes())}
         base[i] = levels[0]
-        values[i, list(features)] = np.diff(levels)
-    return values, base
+        values.append(np.diff(levels))
+    return np.concatenate(values), base
+
+
+def filled(reasons: SufficientReasons, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values of the features of reasons as a table, with zeros for all others."""
+    found, start = np.zeros((len(reasons), reasons.model.n_units)), 0
+    for line, features in zip(found, reasons.in_order, strict=True):
+        line[list(features)] = values[start : start + len(features)]
+        start += len(features)
+    return found
 
 
 def table(reasons: SufficientReasons, index: Any) -> Any:

@@ -14,6 +14,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._index import index_of
 from sklearn_probsr.explain._subject import Subject
 from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._sparse import SparseRows, joined_rows, to_sparse
 from sklearn_probsr.results._reason import STATUSES
 
 __all__ = ["ON_ERROR", "Sifted", "check_on_error", "count_flagged", "sift", "warn_of"]
@@ -27,11 +28,11 @@ class Sifted:
 
     Attributes
     ----------
-    rows : ndarray of shape (n, columns of the model)
-    numbers : ndarray of shape (n, features)
-        NaN in invalid rows.
-    display : ndarray of shape (n, features) or None
-        None in invalid rows.
+    rows : ndarray or SparseRows of shape (n, columns of the model)
+    numbers : ndarray or SparseRows of shape (n, features)
+        NaN in invalid rows; zeros if they are sparse.
+    display : ndarray or SparseRows of shape (n, features), or None
+        None in invalid rows; zeros if they are sparse.
     at : ndarray of int
         Which rows are valid.
     invalid : dict of int to str
@@ -40,9 +41,9 @@ class Sifted:
         What the rows are called.
     """
 
-    rows: NDArray[Any]
-    numbers: NDArray[np.float64]
-    display: NDArray[Any] | None
+    rows: Any
+    numbers: Any
+    display: Any
     at: NDArray[np.intp]
     invalid: dict[int, str]
     index: Any
@@ -57,7 +58,7 @@ class Sifted:
         warn_of(status, stacklevel + 1)
 
     @property
-    def valid(self) -> NDArray[Any]:
+    def valid(self) -> Any:
         """The rows that are valid."""
         return self.rows[self.at] if self.invalid else self.rows
 
@@ -95,6 +96,9 @@ def _row_by_row(subject: Subject, X: Any, raw: Any, error: Exception) -> Sifted:
     invalid: dict[int, str] = {}
     parts = _halves(subject, table, list(range(n)), error, invalid)
     at = np.array([i for i in range(n) if i not in invalid], dtype=np.intp)
+    index = index_of(X, raw, n)
+    if any(isinstance(part, SparseRows) for part in parts):
+        return _sparse_ones(subject, table, parts, at, n, invalid, index)
     rows = np.repeat(_any_row(subject.model)[None, :], n, axis=0)
     numbers, display = np.full((n, subject.model.n_units), np.nan), None
     if len(at):
@@ -104,7 +108,24 @@ def _row_by_row(subject: Subject, X: Any, raw: Any, error: Exception) -> Sifted:
         if shown is not None:
             display = np.full(numbers.shape, None, dtype=object)
             display[at] = shown
-    return Sifted(rows, numbers, display, at, invalid, index_of(X, raw, n))
+    return Sifted(rows, numbers, display, at, invalid, index)
+
+
+def _sparse_ones(
+    subject: Subject,
+    raw: Any,
+    parts: list[Any],
+    at: NDArray[np.intp],
+    n: int,
+    invalid: dict[int, str],
+    index: Any,
+) -> Sifted:
+    """Return sparse rows of which some are invalid: those have nothing but zeros."""
+    valid = joined_rows(parts)
+    numbers, display = subject.read(_take(raw, at.tolist()), valid)
+    rows, numbers = (to_sparse(part).spread(at, n) for part in (valid, numbers))
+    shown = None if display is None else to_sparse(display).spread(at, n)
+    return Sifted(rows, numbers, shown, at, invalid, index)
 
 
 def _halves(

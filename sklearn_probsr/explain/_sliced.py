@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import shap
 from numpy.typing import NDArray
+from shap._explanation import OpHistoryItem
 from slicer import Obj, Slicer
 
 from sklearn_probsr.explain._index import row_index
+from sklearn_probsr.explain._pending import Pending, held_sets
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["SlicedExplanation"]
@@ -24,39 +28,81 @@ class SlicedExplanation(shap.Explanation):
     go along by hand; see `ReasonExplanation` for what they are.
     """
 
+    _pending: Pending | None = None
+    _slicer: Any
+
     def __init__(
         self,
         reasons: SufficientReasons,
         values: NDArray[np.float64],
         base_values: NDArray[np.float64],
-        data: NDArray[np.float64],
-        display_data: NDArray[Any] | None,
+        data: Any,
+        display_data: Any,
         feature_names: Sequence[str],
         output_names: str | Sequence[str],
         in_probability: bool = False,
         index: Any = None,
     ) -> None:
-        super().__init__(
+        self.in_probability = in_probability
+        self._reasons = reasons
+        self._index = row_index(index, len(reasons))
+        self._names = (list(feature_names), output_names)
+        if isinstance(data, SparseRows):
+            sets = held_sets(reasons)
+            at = np.arange(len(reasons))
+            self._pending = Pending(*sets, values, base_values, data, display_data, at)
+            self.op_history: list[Any] = []
+            self.compute_time = None
+            self.output_dims = (2,) if values.ndim == 2 else ()
+            return
+        self._fill(values, base_values, data, display_data)
+
+    def _fill(
+        self,
+        values: NDArray[np.float64],
+        base_values: NDArray[np.float64],
+        data: NDArray[np.float64],
+        display_data: NDArray[Any] | None,
+    ) -> None:
+        """Write down all values, one line a reason."""
+        shap.Explanation.__init__(
+            self,
             values,
             base_values=base_values,
             data=data,
             display_data=display_data,
-            feature_names=list(feature_names),
-            output_names=output_names,
+            feature_names=self._names[0],
+            output_names=self._names[1],
         )
         if not len(values):  # shap makes no room for the base values of no rows
             self._s.base_values = Obj(base_values, list(range(base_values.ndim)))
-        self.in_probability = in_probability
-        self._reasons = reasons
-        self._index = row_index(index, len(reasons))
         # Sliced along with the values; what a row has beside its values is looked up by instance.
-        self._s.reason_mask = Obj(reasons.mask, [0, 1])
-        self._s.instance = Obj(np.arange(len(reasons)), [0])
-        self._s.unit = Obj(np.arange(reasons.mask.shape[1]), [1])
+        self._s.reason_mask = Obj(self._reasons.mask, [0, 1])
+        self._s.instance = Obj(np.arange(len(self._reasons)), [0])
+        self._s.unit = Obj(np.arange(self._reasons.model.n_units), [1])
+
+    @property
+    def _s(self) -> Any:
+        """What shap slices; of sparse rows it is filled in now, for the rows that these are."""
+        if self._pending is not None:
+            pending, history = self._pending, self.op_history
+            self._reasons, self._index = self._reasons[np.atleast_1d(pending.at)], self.index
+            self._pending = None
+            self._fill(**pending.arrays())  # type: ignore[arg-type]
+            if pending.at.ndim == 0:
+                self._slicer = self._slicer[0]
+            self.op_history = history
+        return self._slicer
+
+    @_s.setter
+    def _s(self, slicer: Any) -> None:
+        self._slicer = slicer
 
     @property
     def _at(self) -> NDArray[np.intp]:
         """Which of the reasons these are; a single number for a single row."""
+        if self._pending is not None:
+            return self._pending.at
         return np.asarray(self._s.instance, dtype=np.intp)
 
     @property
@@ -68,13 +114,59 @@ class SlicedExplanation(shap.Explanation):
     @property
     def _units(self) -> NDArray[np.intp]:
         """Which features these are."""
+        if self._pending is not None:
+            return np.arange(self._pending.data.width)
         return np.asarray(self._s.unit, dtype=np.intp)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the values."""
+        if self._pending is not None:
+            return self._pending.shape
+        found: tuple[int, ...] = super().shape
+        return found
+
+    @property
+    def base_values(self) -> Any:
+        """What the values of a row are added to."""
+        pending = self._pending
+        if pending is not None:
+            return pending.base_values if pending.at.ndim else pending.base_values[0]
+        return super().base_values
+
+    @base_values.setter
+    def base_values(self, base_values: Any) -> None:
+        self._s.base_values = base_values
+
+    @property
+    def feature_names(self) -> Any:
+        """What the features are called."""
+        return super().feature_names if self._pending is None else self._names[0]
+
+    @feature_names.setter
+    def feature_names(self, names: Any) -> None:
+        self._s.feature_names = names
+
+    @property
+    def output_names(self) -> Any:
+        """What the values add up to; of several classes, the name of each."""
+        return super().output_names if self._pending is None else self._names[1]
+
+    @output_names.setter
+    def output_names(self, names: Any) -> None:
+        self._s.output_names = names
 
     # --- fields ------------------------------------------------------------------------------
 
     @property
     def reason_mask(self) -> Any:
         """Which features are in each reason."""
+        if self._pending is not None:
+            return (
+                self._reasons[np.atleast_1d(self._at)].mask
+                if self._at.ndim
+                else (self._reasons.mask[int(self._at)])
+            )
         return self._s.reason_mask
 
     @property
@@ -140,10 +232,25 @@ class SlicedExplanation(shap.Explanation):
     # --- what shap does to an Explanation ----------------------------------------------------
 
     def __getitem__(self, item: Any) -> Any:
+        if self._pending is not None and self._pending.at.ndim:
+            first, *others = item if isinstance(item, tuple) else (item,)
+            if others:  # of these rows alone
+                some = self[first]
+                return some[(slice(None), *others) if some._at.ndim else tuple(others)]
+            if _are_rows(first):
+                return self._some(first)
         found = super().__getitem__(item)
         if isinstance(found, SlicedExplanation) and not found._at.size and found._units.ndim:
             found._restore_width()
         return found
+
+    def _some(self, item: Any) -> Any:
+        """Return some rows that are not filled in."""
+        assert self._pending is not None
+        twin = copy.copy(self)
+        twin._pending = self._pending.rows(item)
+        twin.op_history.append(OpHistoryItem("__getitem__", args=(item,), prev_shape=self.shape))
+        return twin
 
     def _restore_width(self) -> None:
         """Give no rows the columns that they have; a slice to nothing loses them."""
@@ -161,6 +268,8 @@ class SlicedExplanation(shap.Explanation):
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.op_history = copy.copy(self.op_history)
+        if self._pending is not None:
+            return twin
         tracked = dict(self._s._iter_tracked(include_aliases=True))
         fields = {name: Obj(None) if item.o is None else item for name, item in tracked.items()}
         twin._s = Slicer.from_slicer(**fields)
@@ -170,6 +279,10 @@ class SlicedExplanation(shap.Explanation):
         """Return what is pickled: these rows, and not the others that they were cut from."""
         twin, at = copy.copy(self), np.atleast_1d(self._at)
         twin._reasons, twin._index = self._reasons[at], self.index
+        if twin._pending is not None:
+            at = np.arange(len(at)) if self._at.ndim else np.array(0)
+            twin._pending = replace(twin._pending, at=at)
+            return twin.__dict__
         twin._s.instance = Obj(np.arange(len(at)), [0]) if self._at.ndim else Obj(np.intp(0), [])
         return twin.__dict__
 
@@ -204,3 +317,12 @@ class SlicedExplanation(shap.Explanation):
     def sum(self, axis: int | None = None, grouping: Any = None) -> shap.Explanation:
         """Return sums of the values, as a plain Explanation."""
         return self.plain().sum(axis=axis, grouping=grouping)
+
+
+def _are_rows(item: Any) -> bool:
+    """Whether something names rows by their numbers, or says which of them."""
+    if isinstance(item, slice | int | np.integer):
+        return not isinstance(item, bool)
+    if isinstance(item, list):
+        item = np.asarray(item)
+    return isinstance(item, np.ndarray) and item.ndim == 1 and item.dtype.kind in "biu"

@@ -16,6 +16,7 @@ from sklearn_probsr.explain._masker import background_data
 from sklearn_probsr.laws._spectra import row_sums
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import in_memory, listing
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit, unnamed
 
 __all__ = ["Prepared", "Subject", "subject_of", "subject_again"]
@@ -79,20 +80,25 @@ class Subject(ABC):
         return self.transform(self.frame(data, "masker"), "masker")
 
     @abstractmethod
-    def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
-        """Return each feature as a number, and as a person reads it; None if that is the number."""
+    def read(self, raw: Any, rows: Any) -> tuple[Any, Any]:
+        """Return each feature as a number, and as a person reads it; None if that is the number.
 
-    def given(self, display: NDArray[Any] | None) -> NDArray[Any] | None:
+        Both stay sparse where the rows are, and words or numbers are all that there is.
+        """
+
+    def given(self, display: Any) -> Any:
         """Return the values that the columns were made of, if these are not all that there is."""
         return None
 
-    def codes(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def codes(self, rows: Any) -> Any:
         """Return one number for each feature: its column, or which state its columns are in.
 
         Of several columns of any numbers, what they add to the decision function; of a model of
         several classes, to the lead of the last over the first.
         """
         units, weights = self.model.units, self.model.weights
+        if isinstance(rows, SparseRows):
+            return rows.astype(np.float64).columns_at(np.array(self.model.first_columns))
         if units is None:
             return rows.astype(np.float64)
         towards = weights if weights.ndim == 1 else weights[-1] - weights[0]
@@ -121,10 +127,11 @@ class _Direct(Subject):
     def transform(self, raw: Any, name: str = "X") -> Any:
         return self.model.check_rows(raw, name)
 
-    def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+    def read(self, raw: Any, rows: Any) -> tuple[Any, Any]:
         numbers, units = self.codes(rows), self.model.units
         if units is None or all(_is_its_column(unit) for unit in units):
             return numbers, None
+        rows, numbers = np.asarray(rows), np.asarray(numbers)
         shown = numbers.astype(object)
         for u, unit in enumerate(units):
             if _is_its_column(unit):
@@ -160,13 +167,18 @@ class _Estimator(Subject):
     def transform(self, raw: Any, name: str = "X") -> Any:
         return self.model.check_rows(self.adapted.computed(raw, name), name, self._remedy)
 
-    def read(self, raw: Any, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+    def read(self, raw: Any, rows: Any) -> tuple[Any, Any]:
+        if isinstance(rows, SparseRows):
+            words = self.adapted.read_sparse(raw, rows)
+            if words is not None:
+                return words.astype(np.float64), words.astype(np.float64)
+            rows = rows.toarray()
         if self.adapted.is_plain and ((rows == 0) | (rows == 1)).all():
             return self.codes(rows), None
         numbers, shown = self.adapted.read(raw, self.codes(rows))
         return numbers, shown
 
-    def given(self, display: NDArray[Any] | None) -> NDArray[Any] | None:
+    def given(self, display: Any) -> Any:
         return display
 
 

@@ -63,6 +63,8 @@ class Law(ABC):
         does, whose numbers may be whole multiples of those.
     conditional : bool
         Whether completions depend on what is fixed, as under `Matching`.
+    takes_sparse : bool
+        Whether `together` takes sparse rows as they are; they are filled in for others.
     confidence : Fraction
         That of every enclosure; 1 for a proof.
     rows_at_once : int
@@ -70,6 +72,7 @@ class Law(ABC):
     """
 
     conditional = False
+    takes_sparse = False
     rows_at_once = 64
     confidence = Fraction(1)
 

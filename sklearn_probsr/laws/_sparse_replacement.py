@@ -32,6 +32,8 @@ _MOST_BYTES = 2**27
 class SparseLaw(CountingLaw):
     """A model, of two classes or several, before background rows that are mostly zeros."""
 
+    takes_sparse = True
+
     def __init__(self, model: Model, distribution: Background, rows: SparseRows) -> None:
         super().__init__(model, distribution)
         self.rows, self.weights = rows, distribution.weights

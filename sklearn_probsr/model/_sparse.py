@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sklearn_probsr.model._checks import no_number
 
-__all__ = ["SparseRows", "is_large", "joined_rows", "one_row", "sparse_rows"]
+__all__ = ["SparseRows", "is_large", "joined_rows", "one_row", "sparse_rows", "to_sparse"]
 
 # Fewer numbers than this are filled in: tables of them are quick, and take eight megabytes.
 _FEW_CELLS = 2**20
@@ -71,11 +71,8 @@ class SparseRows:
 
     def __getitem__(self, index: Any) -> Any:
         """Return one row, filled in, or some of them, as they are kept, or one value."""
-        if isinstance(index, tuple):  # one value
-            i, j = index
-            columns, values = self.row(i)
-            at = int(np.searchsorted(columns, j))
-            return values[at] if at < len(columns) and columns[at] == j else self.dtype.type(0)
+        if isinstance(index, tuple):  # values, each of a row and a column
+            return self.cells(*index)
         at = np.arange(len(self))[index]
         if at.ndim == 0:
             row = np.zeros(self.width, dtype=self.dtype)
@@ -91,6 +88,28 @@ class SparseRows:
         """Return the columns of a row that are not zero, and their values."""
         inside = slice(self.starts[i], self.starts[i + 1])
         return self.indices[inside], self.values[inside]
+
+    def cells(self, rows: Any, columns: Any) -> Any:
+        """Return the values at some places, each of a row and a column."""
+        keys = self.places * self.width + self.indices
+        asked = np.asarray(rows, dtype=np.int64) * self.width + np.asarray(columns)
+        at = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
+        if not len(keys):
+            return np.zeros(asked.shape, dtype=self.dtype)[()]
+        return np.where(keys[at] == asked, self.values[at], self.dtype.type(0))[()]
+
+    def columns_at(self, columns: NDArray[np.intp]) -> SparseRows:
+        """Return the rows with their columns in another order."""
+        if np.array_equal(columns, np.arange(self.width)):
+            return self
+        return sparse_rows(self.matrix[:, columns], None, "X")
+
+    def spread(self, at: NDArray[np.intp], n: int) -> SparseRows:
+        """Return n rows, these at some places among rows of zeros."""
+        sizes = np.zeros(n, dtype=np.int64)
+        sizes[at] = np.diff(self.starts)
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return SparseRows(starts, self.indices, self.values, self.width)
 
     def astype(self, dtype: Any) -> SparseRows:
         """Return the same rows with values of another kind."""
@@ -179,17 +198,24 @@ def one_row(row: NDArray[Any]) -> SparseRows:
     return SparseRows(starts, columns.astype(np.int32), row[columns], len(row))
 
 
+def to_sparse(rows: Any) -> SparseRows:
+    """Return rows by their values."""
+    return rows if isinstance(rows, SparseRows) else sparse_rows(sparse.csr_array(rows), None, "X")
+
+
 def joined_rows(parts: Sequence[Any]) -> Any:
-    """Put rows behind each other; they are sparse if all of them are."""
-    if not all(isinstance(part, SparseRows) for part in parts):
-        return np.concatenate([np.asarray(part) for part in parts])
+    """Put rows behind each other; they are sparse if some of them are."""
+    if not any(isinstance(part, SparseRows) for part in parts):
+        return np.concatenate(parts)
     if len(parts) == 1:
         return parts[0]
+    parts = [to_sparse(part) for part in parts]
+    kind = np.bool_ if all(part.dtype == np.bool_ for part in parts) else np.float64
     ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
     starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
     return SparseRows(
         np.concatenate([*starts, ends[-1:]]).astype(np.int64),
         np.concatenate([part.indices for part in parts]),
-        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.values for part in parts]).astype(kind),
         parts[0].width,
     )

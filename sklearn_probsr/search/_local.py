@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,10 @@ from sklearn_probsr.laws._view import Row
 __all__ = ["search"]
 
 
-def search(law: Law, rows: Row, task: Task) -> Found:
+def search(law: Law, rows: Any, task: Task) -> Found:
     """Return a small set of each row that reaches delta, and what was proved of it."""
     found = Found.empty(len(rows), law.model.n_units)
+    rows = rows if law.takes_sparse else np.asarray(rows)
     starts = law.together(rows, task, found)
     for i in np.flatnonzero(found.minimality == "").tolist():
         one = _Search(law.prover(law.view(rows[i]), task), task)
