@@ -18,7 +18,6 @@ from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.explain._guarantees import RowGuarantees
 from sklearn_probsr.explain._masker import distribution_of
 from sklearn_probsr.explain._partitions import Partitions
-from sklearn_probsr.explain._pending import held_sets
 from sklearn_probsr.explain._questions import RowQuestions
 from sklearn_probsr.explain._sifted import check_on_error, sift, warn_of
 from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
@@ -276,9 +275,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         if not isinstance(reasons.rows, SparseRows):
             inside, every = self._inside(reasons.mask), self.attributions(reasons.rows)
             return np.where(inside, every, 0.0) + 0.0
-        starts, features = held_sets(reasons)
-        columns = np.array(self.linear_model.first_columns, dtype=np.intp)[features]
-        at = np.repeat(np.arange(len(reasons)), np.diff(starts))
+        columns = np.array(self.linear_model.first_columns, dtype=np.intp)[reasons.sets.features]
+        at = np.repeat(np.arange(len(reasons)), reasons.sets.sizes)
         with np.errstate(over="ignore", invalid="ignore"):
             above = reasons.rows.cells(at, columns) - self.law.means[columns]
             values = above[:, None] * self.linear_model.outputs[0].T[columns] + 0.0

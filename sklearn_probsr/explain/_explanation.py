@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain._frames import filled, gains, table
+from sklearn_probsr.explain._frames import gains, table
 from sklearn_probsr.explain._index import built_index, joined_index
-from sklearn_probsr.explain._pending import Pending, held_sets
+from sklearn_probsr.explain._pending import Pending, filled_values
 from sklearn_probsr.explain._sliced import SlicedExplanation
 from sklearn_probsr.model._sparse import to_sparse
 from sklearn_probsr.results._archive import plain_values, write_reasons
@@ -168,7 +168,7 @@ class ReasonExplanation(SlicedExplanation):
         values, base = gains(batch.reasons)
         view = ReasonExplanation(
             batch.reasons,
-            values if batch._pending is not None else filled(batch.reasons, values),
+            values if batch._pending is not None else filled_values(batch.reasons.sets, values),
             base,
             *batch._facts,
             batch.feature_names,
@@ -237,7 +237,12 @@ class ReasonExplanation(SlicedExplanation):
             _check_alike(first, batch)
         if any(batch._pending is not None for batch in batches):
             whole = Pending.concatenate([batch._as_pending() for batch in batches])
-            arrays: tuple[Any, ...] = (whole.values, whole.base_values, whole.data, whole.display)
+            arrays: tuple[Any, Any, Any, Any] = (
+                whole.values,
+                whole.base_values,
+                whole.data,
+                whole.display,
+            )
         else:
             shown = [batch.display_data for batch in batches]
             if any(display is not None for display in shown):
@@ -261,12 +266,11 @@ class ReasonExplanation(SlicedExplanation):
         """Return a batch by what is in it."""
         if self._pending is not None:
             return self._pending
-        starts, features = held_sets(self._reasons)
-        rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        display, at = self.display_data, np.arange(len(starts) - 1)
+        sets, at = self._reasons.sets, np.arange(len(self._reasons))
+        values = self.values[np.repeat(at, sets.sizes), sets.features]
+        display = self.display_data
         shown = None if display is None else to_sparse(np.asarray(display, dtype=np.float64))
-        values, data = self.values[rows, features], to_sparse(self.data)
-        return Pending(starts, features, values, self.base_values, data, shown, at)
+        return Pending(sets, values, self.base_values, to_sparse(self.data), shown, at)
 
     def of_prediction(self) -> ReasonExplanation:
         """Return the values of each row's own class, of a model of several classes.
@@ -285,7 +289,7 @@ class ReasonExplanation(SlicedExplanation):
         if batch._pending is None:
             values = batch.values[each, :, own]
         else:
-            of_each = np.repeat(own, np.diff(batch._pending.starts))
+            of_each = np.repeat(own, batch._pending.sets.sizes)
             values = np.take_along_axis(batch._pending.values, of_each[:, None], axis=1)[:, 0]
         view = ReasonExplanation(
             told,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.results._reason import SufficientReasons
 
-__all__ = ["filled", "gains", "table"]
+__all__ = ["gains", "table"]
 
 # Width to which a guarantee on the way to a reason is computed.
 _WIDTH = 1e-4
@@ -47,15 +47,6 @@ def gains(reasons: SufficientReasons) -> tuple[NDArray[np.float64], NDArray[np.f
         base[i] = levels[0]
         values.append(np.diff(levels))
     return np.concatenate(values), base
-
-
-def filled(reasons: SufficientReasons, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values of the features of reasons as a table, with zeros for all others."""
-    found, start = np.zeros((len(reasons), reasons.model.n_units)), 0
-    for line, features in zip(found, reasons.in_order, strict=True):
-        line[list(features)] = values[start : start + len(features)]
-        start += len(features)
-    return found
 
 
 def table(reasons: SufficientReasons, index: Any) -> Any:

@@ -1,8 +1,8 @@
 """Pending: what the values of an explanation of sparse rows are made of, until they are asked for.
 
 A thousand documents of a hundred thousand words would be a table of a hundred million numbers, of
-which a reason has a handful. So values, data and masks are kept for what is there, and filled in
-for the rows that somebody looks at.
+which a reason has a handful. So values and data are kept for what is there, and filled in for the
+rows that somebody looks at.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.model._sparse import SparseRows, joined_rows
-from sklearn_probsr.results._reason import SufficientReasons
 
-__all__ = ["Pending", "held_sets"]
+__all__ = ["Pending", "filled_values"]
 
 
-def held_sets(reasons: SufficientReasons) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return where the features of each reason begin, and all of them behind each other."""
-    starts = np.concatenate([[0], np.cumsum(reasons.size)]).astype(np.int64)
-    each = [np.array(features, dtype=np.intp) for features in reasons.in_order]
-    return starts, np.concatenate([np.zeros(0, dtype=np.intp), *each])
+def filled_values(sets: FeatureSets, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values of the features of reasons as a table, with zeros for all others."""
+    table = np.zeros((len(sets), sets.width, *values.shape[1:]))
+    table[np.repeat(np.arange(len(sets)), sets.sizes), sets.features] = values
+    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,10 @@ class Pending:
 
     Attributes
     ----------
-    starts, features : ndarray of int
+    sets : FeatureSets
         The features of each reason.
     values : ndarray of shape (features in all,) or (features in all, classes)
+        Of the features of all reasons, behind each other.
     base_values : ndarray of shape (n,) or (n, classes)
     data : SparseRows
     display : SparseRows or None
@@ -42,8 +43,7 @@ class Pending:
         Which of the reasons these are; a single number for a single row.
     """
 
-    starts: NDArray[np.int64]
-    features: NDArray[np.intp]
+    sets: FeatureSets
     values: NDArray[np.float64]
     base_values: NDArray[np.float64]
     data: SparseRows
@@ -53,48 +53,38 @@ class Pending:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape that the values would have."""
-        width = (self.data.width, *self.values.shape[1:])
+        width = (self.sets.width, *self.values.shape[1:])
         return width if self.at.ndim == 0 else (len(self.at), *width)
 
     def rows(self, item: Any) -> Pending:
         """Return some of the rows, or one of them."""
         places = np.arange(len(self.data))[item]
         some = np.atleast_1d(places)
-        sizes = np.diff(self.starts)[some]
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        inside = np.arange(starts[-1]) + np.repeat(self.starts[some] - starts[:-1], sizes)
+        sizes, starts = self.sets.sizes[some], self.sets.indptr[:-1][some]
+        sets = self.sets.take(some)
+        inside = np.arange(len(sets.features)) + np.repeat(starts - sets.indptr[:-1], sizes)
         return Pending(
-            starts,
-            self.features[inside],
+            sets,
             self.values[inside],
             self.base_values[some],
             self.data[some],
             None if self.display is None else self.display[some],
-            self.at[places],
+            np.asarray(self.at[places]),
         )
 
-    def arrays(self) -> dict[str, NDArray[Any] | None]:
+    def arrays(self) -> tuple[Any, Any, Any, Any]:
         """Return values, base values, data and display data, filled in."""
-        each = np.repeat(np.arange(len(self.data)), np.diff(self.starts))
-        values = np.zeros((len(self.data), self.data.width, *self.values.shape[1:]))
-        values[each, self.features] = self.values
-        return {
-            "values": values,
-            "base_values": self.base_values,
-            "data": self.data.toarray().astype(np.float64),
-            "display_data": None if self.display is None else self.display.toarray(),
-        }
+        shown = None if self.display is None else self.display.toarray()
+        data = self.data.toarray().astype(np.float64)
+        return filled_values(self.sets, self.values), self.base_values, data, shown
 
     @classmethod
     def concatenate(cls, parts: list[Pending]) -> Pending:
         """Put rows behind each other."""
-        ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
-        starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
         shown = [part.data if part.display is None else part.display for part in parts]
         told = any(part.display is not None for part in parts)
         return cls(
-            np.concatenate([*starts, ends[-1:]]).astype(np.int64),
-            np.concatenate([part.features for part in parts]),
+            FeatureSets.concatenate([part.sets for part in parts]),
             np.concatenate([part.values for part in parts]),
             np.concatenate([part.base_values for part in parts]),
             joined_rows([part.data for part in parts]),

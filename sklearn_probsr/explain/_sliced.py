@@ -14,7 +14,7 @@ from shap._explanation import OpHistoryItem
 from slicer import Obj, Slicer
 
 from sklearn_probsr.explain._index import row_index
-from sklearn_probsr.explain._pending import Pending, held_sets
+from sklearn_probsr.explain._pending import Pending
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._reason import SufficientReasons
 
@@ -48,9 +48,8 @@ class SlicedExplanation(shap.Explanation):
         self._index = row_index(index, len(reasons))
         self._names = (list(feature_names), output_names)
         if isinstance(data, SparseRows):
-            sets = held_sets(reasons)
             at = np.arange(len(reasons))
-            self._pending = Pending(*sets, values, base_values, data, display_data, at)
+            self._pending = Pending(reasons.sets, values, base_values, data, display_data, at)
             self.op_history: list[Any] = []
             self.compute_time = None
             self.output_dims = (2,) if values.ndim == 2 else ()
@@ -85,18 +84,21 @@ class SlicedExplanation(shap.Explanation):
     def _s(self) -> Any:
         """What shap slices; of sparse rows it is filled in now, for the rows that these are."""
         if self._pending is not None:
-            pending, history = self._pending, self.op_history
-            self._reasons, self._index = self._reasons[np.atleast_1d(pending.at)], self.index
-            self._pending = None
-            self._fill(**pending.arrays())  # type: ignore[arg-type]
-            if pending.at.ndim == 0:
-                self._slicer = self._slicer[0]
-            self.op_history = history
+            self._fill_in(self._pending)
         return self._slicer
 
     @_s.setter
     def _s(self, slicer: Any) -> None:
         self._slicer = slicer
+
+    def _fill_in(self, pending: Pending) -> None:
+        history = self.op_history
+        self._reasons, self._index = self._reasons[np.atleast_1d(pending.at)], self.index
+        self._pending = None
+        self._fill(*pending.arrays())
+        if pending.at.ndim == 0:
+            self._slicer = self._slicer[0]
+        self.op_history = history
 
     @property
     def _at(self) -> NDArray[np.intp]:
@@ -234,11 +236,12 @@ class SlicedExplanation(shap.Explanation):
     def __getitem__(self, item: Any) -> Any:
         if self._pending is not None and self._pending.at.ndim:
             first, *others = item if isinstance(item, tuple) else (item,)
-            if others:  # of these rows alone
-                some = self[first]
-                return some[(slice(None), *others) if some._at.ndim else tuple(others)]
             if _are_rows(first):
-                return self._some(first)
+                some = self._some(first)
+                if not others:
+                    return some
+                some._fill_in(some._pending)  # of these rows alone
+                return some[(slice(None), *others) if some._at.ndim else tuple(others)]
         found = super().__getitem__(item)
         if isinstance(found, SlicedExplanation) and not found._at.size and found._units.ndim:
             found._restore_width()

@@ -16,7 +16,6 @@ import numpy as np
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Found, Task, unreachable
-from sklearn_probsr.laws._view import Row
 
 __all__ = ["search"]
 
