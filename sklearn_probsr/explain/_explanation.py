@@ -204,7 +204,7 @@ class ReasonExplanation(SlicedExplanation):
             shown = None if display is None else lines(display)
             arrays = (lines(self.values), lines(self.base_values), lines(self.data), shown)
         else:
-            arrays = (pending.values, pending.base_values, pending.data, pending.display)
+            arrays = pending.parts
         return ReasonExplanation(
             self.reasons,
             *arrays,
@@ -270,7 +270,8 @@ class ReasonExplanation(SlicedExplanation):
         values = self.values[np.repeat(at, sets.sizes), sets.features]
         display = self.display_data
         shown = None if display is None else to_sparse(np.asarray(display, dtype=np.float64))
-        return Pending(sets, values, self.base_values, to_sparse(self.data), shown, at)
+        names = (list(self.feature_names), self.output_names)
+        return Pending(sets, values, self.base_values, to_sparse(self.data), shown, at, names)
 
     def of_prediction(self) -> ReasonExplanation:
         """Return the values of each row's own class, of a model of several classes.
@@ -312,10 +313,14 @@ class ReasonExplanation(SlicedExplanation):
             A NumPy archive; by custom it ends in ``.npz``. It is replaced at once or not at all.
         """
         batch = self._batch("save")
-        display = batch.display_data
-        own = batch.reasons.shown
+        own, pending = batch.reasons.shown, batch._pending
+        display: Any = None
+        if pending is not None:  # what a person reads is what the reasons know, or the data
+            values, data = pending.values, pending.data
+        else:
+            display, values, data = batch.display_data, batch.values, batch.data
         given = display is not None and (own is None or not np.array_equal(display, own))
-        arrays = {"values": batch.values, "base_values": batch.base_values, "data": batch.data}
+        arrays = {"values": values, "base_values": batch.base_values, "data": data}
         texts = {
             "feature_names": batch.feature_names,
             "output_names": batch.output_names,

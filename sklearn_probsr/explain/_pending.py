@@ -41,6 +41,8 @@ class Pending:
     display : SparseRows or None
     at : ndarray of int
         Which of the reasons these are; a single number for a single row.
+    names : pair
+        The names of the features, and of the output or outputs.
     """
 
     sets: FeatureSets
@@ -49,6 +51,7 @@ class Pending:
     data: SparseRows
     display: SparseRows | None
     at: NDArray[np.intp]
+    names: tuple[list[str], Any]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -70,7 +73,13 @@ class Pending:
             self.data[some],
             None if self.display is None else self.display[some],
             np.asarray(self.at[places]),
+            self.names,
         )
+
+    @property
+    def parts(self) -> tuple[Any, Any, Any, Any]:
+        """Values, base values, data and display data, as they are kept."""
+        return self.values, self.base_values, self.data, self.display
 
     def arrays(self) -> tuple[Any, Any, Any, Any]:
         """Return values, base values, data and display data, filled in."""
@@ -90,4 +99,5 @@ class Pending:
             joined_rows([part.data for part in parts]),
             joined_rows(shown) if told else None,
             np.arange(sum(len(part.data) for part in parts)),
+            parts[0].names,
         )

@@ -46,15 +46,16 @@ class SlicedExplanation(shap.Explanation):
         self.in_probability = in_probability
         self._reasons = reasons
         self._index = row_index(index, len(reasons))
-        self._names = (list(feature_names), output_names)
+        names = (list(feature_names), output_names)
         if isinstance(data, SparseRows):
             at = np.arange(len(reasons))
-            self._pending = Pending(reasons.sets, values, base_values, data, display_data, at)
+            arrays = (values, base_values, data, display_data)
+            self._pending = Pending(reasons.sets, *arrays, at, names)
             self.op_history: list[Any] = []
             self.compute_time = None
             self.output_dims = (2,) if values.ndim == 2 else ()
             return
-        self._fill(values, base_values, data, display_data)
+        self._fill(values, base_values, data, display_data, names)
 
     def _fill(
         self,
@@ -62,6 +63,7 @@ class SlicedExplanation(shap.Explanation):
         base_values: NDArray[np.float64],
         data: NDArray[np.float64],
         display_data: NDArray[Any] | None,
+        names: tuple[list[str], Any],
     ) -> None:
         """Write down all values, one line a reason."""
         shap.Explanation.__init__(
@@ -70,8 +72,8 @@ class SlicedExplanation(shap.Explanation):
             base_values=base_values,
             data=data,
             display_data=display_data,
-            feature_names=self._names[0],
-            output_names=self._names[1],
+            feature_names=names[0],
+            output_names=names[1],
         )
         if not len(values):  # shap makes no room for the base values of no rows
             self._s.base_values = Obj(base_values, list(range(base_values.ndim)))
@@ -95,7 +97,7 @@ class SlicedExplanation(shap.Explanation):
         history = self.op_history
         self._reasons, self._index = self._reasons[np.atleast_1d(pending.at)], self.index
         self._pending = None
-        self._fill(*pending.arrays())
+        self._fill(*pending.arrays(), pending.names)
         if pending.at.ndim == 0:
             self._slicer = self._slicer[0]
         self.op_history = history
@@ -143,7 +145,7 @@ class SlicedExplanation(shap.Explanation):
     @property
     def feature_names(self) -> Any:
         """What the features are called."""
-        return super().feature_names if self._pending is None else self._names[0]
+        return super().feature_names if self._pending is None else self._pending.names[0]
 
     @feature_names.setter
     def feature_names(self, names: Any) -> None:
@@ -152,7 +154,7 @@ class SlicedExplanation(shap.Explanation):
     @property
     def output_names(self) -> Any:
         """What the values add up to; of several classes, the name of each."""
-        return super().output_names if self._pending is None else self._names[1]
+        return super().output_names if self._pending is None else self._pending.names[1]
 
     @output_names.setter
     def output_names(self, names: Any) -> None:

@@ -204,12 +204,17 @@ class SparseLedger:
         return left
 
     @cached_property
-    def means(self) -> NDArray[np.float64]:
-        """About what each column contributes on average, before each rival."""
+    def before_worst(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weight of the rows whose worst rival is each, and what columns contribute there.
+
+        The latter is about the sum over all rows, with their weights.
+        """
         counts = self.table.counts.astype(np.float64)
-        shares = counts[self.table.rows] / counts.sum()
-        each = [self.table.summed(shares * part) for part in self.entries.T]
-        return np.stack(each, axis=1)
+        worst = np.argmin(self.margins, axis=1)
+        shares: NDArray[np.float64] = np.bincount(worst, counts, len(self.sides))  # type: ignore[assignment]
+        rows = self.table.rows
+        there = np.take_along_axis(self.entries, worst[rows][:, None], axis=1)[:, 0]
+        return shares, self.table.summed(counts[rows] * there)
 
     @cached_property
     def lifted(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

@@ -132,13 +132,14 @@ class SparseReplacement(RowsView):
         return whole, np.concatenate([values[free], self.row[fixed]]).astype(np.float64)
 
     def by_mean_gain(self, units: list[int]) -> list[int]:
-        """Return units by decreasing mean gain of fixing them, over all rivals."""
+        """Return units by decreasing mean gain of fixing them, before each row's worst rival."""
         found: list[int] = self.sorted_by_gain(places(units)).tolist()
         return found
 
     def sorted_by_gain(self, units: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return units by decreasing mean gain of fixing them, over all rivals."""
-        gains = (self._known[units] - self.ledger.means[units]).sum(axis=1)
+        """Return units by decreasing mean gain of fixing them, before each row's worst rival."""
+        shares, sums = self.ledger.before_worst
+        gains = (self._known[units] * shares).sum(axis=1) - sums[units]
         return units[np.argsort(-gains, kind="stable")]
 
     def greedy(self, table: Columns, needed: float, hinge: bool) -> NDArray[np.intp]:

@@ -19,10 +19,12 @@ from sklearn_probsr.distributions._completions import (
     Uniform,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._sources import checked_rows
+from sklearn_probsr.laws._sources import checked_rows, rows_before
 from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.results._reason import COLUMNS, SufficientReasons
+from sklearn_probsr.results._sparse_members import split
 
 __all__ = [
     "FORMAT",
@@ -37,11 +39,11 @@ FORMAT = "sklearn-probsr reasons 5"
 
 
 def write_reasons(
-    path: Path, reasons: SufficientReasons, arrays: dict[str, NDArray[Any]], texts: dict[str, Any]
+    path: Path, reasons: SufficientReasons, arrays: dict[str, Any], texts: dict[str, Any]
 ) -> None:
     """Write reasons, and what else belongs to them, to a NumPy archive."""
     model, law = reasons.model, reasons.distribution
-    held = {f"reasons/{name}": np.asarray(getattr(reasons, name)) for name in COLUMNS}
+    held = {f"reasons/{name}": getattr(reasons, name) for name in COLUMNS}
     for name in ("features", "indptr"):
         held[f"reasons/{name}"] = getattr(reasons.sets, name).astype(np.int64)
     held |= {"model/weights": model.weights, **{f"more/{k}": v for k, v in arrays.items()}}
@@ -63,12 +65,20 @@ def write_reasons(
             "forced": reasons.forced,
             "exact": {str(i): str(value) for i, value in reasons.exact.items()},
             "flagged": {str(i): list(told) for i, told in reasons.flagged.items()},
-            "shown": None if reasons.shown is None else plain_values(reasons.shown),
+            "shown": _shown(reasons.shown),
         },
         "texts": texts,
     }
+    held = split(held)
     held["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **held))
+
+
+def _shown(values: Any) -> Any:
+    """Return what a person reads; of sparse rows that is what the data say."""
+    if values is None:
+        return None
+    return "data" if isinstance(values, SparseRows) else plain_values(values)
 
 
 def _law(model: Model, law: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -81,7 +91,8 @@ def _law(model: Model, law: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]
         case Product():
             told["p"] = [str(p) for p in law.p]
         case Background() | Marginals() | Matching():
-            arrays = {"rows": checked_rows(model, law), "weights": law.weights}
+            whole = checked_rows if isinstance(law, Matching) else rows_before
+            arrays = {"rows": whole(model, law), "weights": law.weights}
             if isinstance(law, Matching):
                 told["matching"] = [law.min_rows, str(law.confidence), law.cautious]
                 arrays["confirming"] = law.confirming

@@ -21,6 +21,7 @@ from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.results._archive import FORMAT
 from sklearn_probsr.results._checked import (
@@ -44,6 +45,7 @@ from sklearn_probsr.results._checked import (
 from sklearn_probsr.results._members import Declared, declared, load
 from sklearn_probsr.results._reason import CLAIMS, COLUMNS, STATUSES, SufficientReasons
 from sklearn_probsr.results._row_labels import checked_labels
+from sklearn_probsr.results._sparse_members import KINDS, DeclaredRows, gathered
 
 __all__ = ["read_reasons"]
 
@@ -65,7 +67,7 @@ _OF_LAW = {
 }
 _METHODS = ("certified", "monte-carlo", "paper")
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Any]
 
 
 def read_reasons(
@@ -86,7 +88,9 @@ def read_reasons(
     UnsoundError
         If a member is not what `write_reasons` writes; it is named.
     """
-    said = declared(file, _EVERY | _SOME)
+    each = declared(file, _EVERY | _SOME | KINDS)
+    width = (each["model/weights"].shape or (0,))[-1] if "model/weights" in each else 0
+    said = gathered(each, width)
     for name in _EVERY:
         if name not in said:
             raise UnsoundError(f"{name} is missing")
@@ -95,7 +99,8 @@ def read_reasons(
     _check_total(total, most)
     if len(said["meta"].shape) != 1:
         raise UnsoundError(f"meta must be a vector, got shape {said['meta'].shape}")
-    source = load(file, said.pop("meta")).tobytes()
+    source = load(file, each["meta"]).tobytes()
+    del said["meta"]
     _check_total(total + json_size(source), most)
     meta = parsed(source, "meta")
     # A file of another version is told as such, whatever else it has.
@@ -104,12 +109,16 @@ def read_reasons(
         raise UnsoundError(f"meta must have the format {FORMAT!r}, got {shown(got)}")
     meta = members(meta, "meta", ("format", "model", "law", "reasons", "texts"))
     _check_shapes(said, meta)
-    held = {name: load(file, array) for name, array in said.items()}
+    held = {name: _loaded(file, array) for name, array in said.items()}
     model = _model(held["model/weights"], meta["model"])
     law = law_of(model, _law(held, meta["law"])).distribution
     reasons = _reasons(model, law, held, meta["reasons"])
     more = {name: held[f"more/{name}"] for name in ("values", "base_values", "data")}
     return reasons, more, _texts(meta["texts"], reasons, more)
+
+
+def _loaded(file: IO[bytes], array: Declared | DeclaredRows) -> Any:
+    return array.load(file) if isinstance(array, DeclaredRows) else load(file, array)
 
 
 def _check_total(total: int, most: int) -> None:
@@ -120,7 +129,7 @@ def _check_total(total: int, most: int) -> None:
         )
 
 
-def _check_shapes(said: dict[str, Declared], meta: dict[str, Any]) -> None:
+def _check_shapes(said: dict[str, Declared | DeclaredRows], meta: dict[str, Any]) -> None:
     """Refuse arrays that do not fit each other, before any of them is read."""
     told = meta["model"]
     several = isinstance(told, dict) and "intercepts" in told
@@ -130,13 +139,16 @@ def _check_shapes(said: dict[str, Declared], meta: dict[str, Any]) -> None:
     if len(data) != 2:
         raise UnsoundError(f"more/data must have 2 dimensions, got shape {data}")
     n, values = data[0], said["more/values"].shape
-    outputs = (weights[0],) if several and len(values) == 3 else ()
+    told_of: tuple[int, ...] = data
+    if isinstance(said["more/data"], DeclaredRows):  # values of what is in the reasons alone
+        told_of = (math.prod(said["reasons/features"].shape),)
+    outputs = (weights[0],) if several and len(values) == 1 + len(told_of) else ()
     expected: dict[str, tuple[int, ...]] = {f"reasons/{name}": (n,) for name in COLUMNS}
     expected |= {
         "reasons/rows": (n, weights[-1]),
         "reasons/features": (math.prod(said["reasons/features"].shape),),
         "reasons/indptr": (n + 1,),
-        "more/values": (*data, *outputs),
+        "more/values": (*told_of, *outputs),
         "more/base_values": (n, *outputs),
     }
     if "law/rows" in said:
@@ -220,6 +232,8 @@ def _law(held: Arrays, told: Any) -> Distribution:
     if kind == "Product":
         entries = flat(told["p"], "meta.law.p", (None,))
         return Product(tuple(fraction(p, f"meta.law.p[{i}]") for i, p in enumerate(entries)))
+    if kind == "Matching" and isinstance(held["law/rows"], SparseRows):
+        raise UnsoundError("law/rows must not be sparse under Matching")
     if kind != "Matching":
         chosen = Background if kind == "Background" else Marginals
         return chosen(held["law/rows"], held["law/weights"])
@@ -246,7 +260,13 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
     if width != model.n_units:
         raise UnsoundError(f"more/data must have {model.n_units} columns, got {width}")
     sets = _sets(held["reasons/features"], held["reasons/indptr"], width)
-    columns["rows"] = model.check_values(columns["rows"], "reasons/rows")
+    for name in ("reasons/rows", "more/data"):
+        if isinstance(held[name], SparseRows) and not model.takes_sparse:
+            raise UnsoundError(f"{name} must not be sparse: a feature of the model has states")
+    if isinstance(columns["rows"], SparseRows):
+        columns["rows"] = model.check_sparse(columns["rows"], "reasons/rows")
+    else:
+        columns["rows"] = model.check_values(columns["rows"], "reasons/rows")
     flagged = _flagged(told["flagged"], len(sets))
     invalid = np.zeros(len(sets), dtype=np.bool_)
     invalid[[i for i, (status, _) in flagged.items() if status == "invalid"]] = True
@@ -270,10 +290,20 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         forced=forced,
         exact=_exact(told["exact"], columns),
         flagged=flagged,
-        shown=None if raw is None else cells(raw, "meta.reasons.shown", (len(sets), width)),
+        shown=_shown(raw, held["more/data"], (len(sets), width)),
         sets=sets,
         **columns,
     )
+
+
+def _shown(told: Any, data: Any, shape: tuple[int, int]) -> Any:
+    """Return what a person reads; of sparse rows it is the data, if anything."""
+    if told is None:
+        return None
+    if isinstance(data, SparseRows):
+        one_of(told, "meta.reasons.shown", ("data",))
+        return data
+    return cells(told, "meta.reasons.shown", shape)
 
 
 def _sets(features: NDArray[np.int64], indptr: NDArray[np.int64], width: int) -> FeatureSets:
@@ -352,8 +382,8 @@ def _texts(told: Any, reasons: SufficientReasons, more: Arrays) -> dict[str, Any
     held = dict(members(told, "meta.texts", known))
     n, width = len(reasons), reasons.model.n_units
     texts(held["feature_names"], "meta.texts.feature_names", width)
-    if more["values"].ndim == 3:
-        texts(held["output_names"], "meta.texts.output_names", more["values"].shape[2])
+    if more["base_values"].ndim == 2:
+        texts(held["output_names"], "meta.texts.output_names", more["base_values"].shape[1])
     else:
         text(held["output_names"], "meta.texts.output_names")
     if held["display_data"] is not None:

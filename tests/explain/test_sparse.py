@@ -1,0 +1,276 @@
+"""Sparse rows in the explainer: as dense ones, and never filled in unless somebody asks for it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import tracemalloc
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import shap
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from sklearn_probsr import (
+    Background,
+    InvalidInputError,
+    LinearModel,
+    ReasonExplanation,
+    SufficientReasonExplainer,
+    Uniform,
+    sufficient_reasons,
+)
+from sklearn_probsr.model import _sparse
+from sklearn_probsr.model._sparse import SparseRows, one_row, sparse_rows
+
+WORDS = ["server", "is", "down", "again", "lunch", "menu", "today", "please", "restart", "soup"]
+
+
+@pytest.fixture
+def small_stay_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is filled in for being small."""
+    monkeypatch.setattr(_sparse, "_FEW_CELLS", -1)
+
+
+def data(n: int = 40, seed: int = 0, real: bool = False) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, 12)) < 0.3) * (rng.random((n, 12)) if real else 1.0)
+    return X, (X @ rng.normal(size=12) > 0).astype(int)
+
+
+def both(X: Any, y: Any, classes: Any = None, **options: Any) -> tuple[Any, Any, Any]:
+    """Explain the same rows filled in and sparse."""
+    model = LogisticRegression(C=9.0).fit(X, y if classes is None else classes)
+    full = SufficientReasonExplainer(model, X, delta=0.9, **options)(X[:9])
+    thin = SufficientReasonExplainer(model, sparse.csr_array(X), delta=0.9, **options)(
+        sparse.csr_array(X[:9])
+    )
+    return full, thin, model
+
+
+def same(full: Any, thin: Any) -> None:
+    for name in ("values", "base_values", "data", "reason_mask", "guarantee_lower", "minimality"):
+        found, expected = getattr(thin, name), getattr(full, name)
+        assert np.shape(found) == np.shape(expected), name
+        if np.asarray(expected).dtype.kind == "f":
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+        else:
+            np.testing.assert_array_equal(found, expected)
+    assert list(thin.feature_names) == list(full.feature_names)
+    assert thin.shape == full.shape
+
+
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_sparse_rows_give_the_explanation_of_dense_ones(real: bool):
+    """Values, sentences, tables and slices, of all rows, of some, and of one."""
+    full, thin, _ = both(*data(real=real))
+    assert thin._pending is not None
+    for i in range(9):
+        assert thin.describe(i) == full.describe(i)
+    assert thin.to_frame().equals(full.to_frame())
+    assert len(thin) == 9
+    for item in (3, -1, slice(2, 5), [1, 4], np.arange(9) % 2 == 0, slice(0, 0)):
+        assert thin[item]._pending is not None
+        same(full[item], thin[item])
+    assert thin._pending is not None  # a slice is filled in alone
+    same(full[:, 2:5], thin[:, 2:5])
+    same(full[3, 2:5], thin[3, 2:5])
+    same(full[2:6][:, "x3"], thin[2:6][:, "x3"])
+    same(full, copy.copy(thin))
+    same(full, thin)
+    assert thin._pending is None
+    assert isinstance(thin.abs.mean(0), shap.Explanation)
+
+
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_several_classes_keep_their_outputs():
+    """One value for each class, and those of the predicted class on request."""
+    X, y = data(60)
+    three = np.argmax(X[:, :9].reshape(60, 3, 3).sum(axis=2), axis=1)
+    full, thin, _ = both(X, y, three)
+    assert thin.shape == full.shape == (9, 12, 3)
+    same(full.of_prediction(), thin.of_prediction())
+    same(full[2].of_prediction(), thin[2].of_prediction())
+    same(full, thin)
+
+
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_files_pickles_and_pieces(tmp_path: Path):
+    """What is read, or put together, is what was there, and is not filled in."""
+    X, y = data(real=True)
+    full, thin, model = both(X, y)
+    other = SufficientReasonExplainer(model, thin.distribution, delta=0.9)(X[:4])
+    thin.save(tmp_path / "reasons.npz")
+    names = zipfile.ZipFile(tmp_path / "reasons.npz").namelist()
+    assert "more/data/values.npy" in names
+    assert "more/data.npy" not in names
+    for again in (
+        ReasonExplanation.load(tmp_path / "reasons.npz"),
+        pickle.loads(pickle.dumps(thin)),
+        ReasonExplanation.concatenate([thin[:4], thin[4], thin[5:]]),
+        ReasonExplanation.concatenate([other, thin[4:]]),
+    ):
+        assert again._pending is not None
+        assert [again.describe(i) for i in range(9)] == [full.describe(i) for i in range(9)]
+        same(full, again)
+    thin[4].save(tmp_path / "one.npz")
+    same(full[4], ReasonExplanation.load(tmp_path / "one.npz"))
+    same(full[4], pickle.loads(pickle.dumps(thin[4])))
+    np.testing.assert_allclose(thin.as_guarantee().values, full.as_guarantee().values)
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "message"),
+    [
+        ("more/data/starts", lambda a: a[:0], "must hold at least one number"),
+        ("more/data/starts", lambda a: a + 1, "must rise from 0 to how many numbers"),
+        ("more/data/indices", lambda a: a + 12, "must hold whole numbers from 0 to 11"),
+        ("reasons/rows/indices", lambda a: a[::-1].copy(), "must rise in every row"),
+        ("law/rows/values", lambda a: a * 0, "must hold finite numbers other than 0"),
+        ("law/rows/values", lambda a: a[:3], "must have shape"),
+        ("law/rows/values", None, "law/rows/values is missing"),
+    ],
+)
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_parts_that_do_not_fit_are_refused(tmp_path: Path, part: str, change: Any, message: str):
+    """A file is not trusted: rows, columns and values must be such as there can be."""
+    _, thin, _ = both(*data(real=True))
+    thin.save(tmp_path / "reasons.npz")
+    with np.load(tmp_path / "reasons.npz") as held:
+        arrays = {name: held[name] for name in held.files if change or name != part}
+    if change:
+        arrays[part] = change(arrays[part])
+    np.savez_compressed(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(InvalidInputError, match=message):
+        ReasonExplanation.load(tmp_path / "bad.npz")
+
+
+def odd_ones(X: Any) -> list[Any]:
+    """The same numbers in all forms that SciPy has."""
+    coo = sparse.coo_matrix(X)
+    twice = sparse.coo_matrix(
+        (
+            np.concatenate([coo.data, coo.data * 0.25, coo.data * -0.25]),
+            (np.tile(coo.row, 3), np.tile(coo.col, 3)),
+        ),
+        shape=X.shape,
+    )
+    zeros = sparse.csr_matrix((X != 7).astype(float))
+    zeros.data[:] = X.ravel()
+    unsorted = sparse.csr_matrix(X)
+    for a, b in zip(unsorted.indptr[:-1], unsorted.indptr[1:], strict=True):
+        unsorted.indices[a:b] = unsorted.indices[a:b][::-1].copy()
+        unsorted.data[a:b] = unsorted.data[a:b][::-1].copy()
+    unsorted.has_sorted_indices = False
+    whole = [sparse.csr_array(X.astype(kind)) for kind in (np.int8, np.int64, np.float32)]
+    kinds = (sparse.csr_matrix, sparse.csc_array, sparse.lil_matrix, sparse.dok_array)
+    return [twice, zeros, unsorted, *whole, *(kind(X) for kind in kinds)]
+
+
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_all_kinds_of_sparse_matrices_are_read():
+    """Values of one place are added, zeros that are stored are zeros, and columns come sorted."""
+    X, _ = data()
+    for given in odd_ones(X):
+        rows = sparse_rows(given, None, "X")
+        np.testing.assert_array_equal(rows.toarray(), X)
+        assert rows.dtype == np.bool_
+        assert (rows.values != 0).all()
+        np.testing.assert_array_equal(np.array([*rows]), X)
+        np.testing.assert_array_equal(rows[[3, 1]].toarray(), X[[3, 1]])
+        np.testing.assert_array_equal(rows[np.arange(4), np.arange(4)], X[range(4), range(4)])
+    np.testing.assert_array_equal(one_row(X[2]).toarray(), X[2:3])
+    assert isinstance(Background(sparse.csr_array(X) == 1).rows, SparseRows)
+
+
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_what_is_wrong_is_named():
+    """A number that is none, and one that a binary feature cannot be."""
+    X = sparse.csr_array([[1.0, 0.0], [0.0, np.nan]])
+    with pytest.raises(InvalidInputError) as error:
+        Background(X)
+    assert str(error.value) == (
+        "A background must hold finite numbers, got nan in row 1, column '1'. Fill in or drop what "
+        "is missing."
+    )
+    model = LinearModel([1, 1], 1, feature_names=["a", "b"])
+    with pytest.raises(InvalidInputError) as error:
+        sufficient_reasons(model, sparse.csr_array([[1, 0], [0, 3]]))
+    assert str(error.value) == (
+        "X must be 0 or 1 in every column, got 3.0 in row 1, column 'b'. Binarize it first."
+    )
+    with pytest.raises(InvalidInputError, match="got 3 in row 1, column 'b'"):
+        sufficient_reasons(
+            model, [[1, 0]], distribution=Background(sparse.csr_array([[1, 0], [0, 3]]))
+        )
+
+
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_a_bad_row_among_good_ones_is_flagged():
+    """The others are explained, and nothing is filled in."""
+    X, y = data(real=True)
+    explainer = SufficientReasonExplainer(LogisticRegression().fit(X, y), sparse.csr_array(X))
+    X = X[:9].copy()
+    X[4, 2] = np.inf
+    with pytest.warns(UserWarning, match="1 of 9 rows could not be explained as asked: 1 invalid"):
+        found = explainer(sparse.csr_array(X))
+    assert found._pending is not None
+    assert found.status.tolist() == ["ok"] * 4 + ["invalid"] + ["ok"] * 4
+    assert not found[4].values.any()
+
+
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_uniform_completions_take_sparse_rows_too():
+    """Where a law wants rows filled in, they are, a few at a time."""
+    X, _ = data()
+    model = LinearModel(np.arange(12) - 5, 3)
+    explainer = SufficientReasonExplainer(model, Uniform())
+    same(explainer(X), explainer(sparse.csr_array(X)))
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_words_of_documents(binary: bool, monkeypatch: pytest.MonkeyPatch):
+    """Documents stay sparse from the vectorizer to the explanation."""
+    rng = np.random.default_rng(3)
+    texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(60)]
+    model = make_pipeline(CountVectorizer(binary=binary), LogisticRegression())
+    model.fit(texts, ["server" in text for text in texts])
+    thin = SufficientReasonExplainer(model, texts, delta=0.9)(texts[:5])
+    monkeypatch.setattr(_sparse, "_FEW_CELLS", 10**9)
+    full = SufficientReasonExplainer(model, texts, delta=0.9)(texts[:5])
+    assert thin._pending is not None
+    assert full._pending is None
+    assert [thin.describe(i) for i in range(5)] == [full.describe(i) for i in range(5)]
+    np.testing.assert_array_equal(thin.display_data, full.display_data)
+    same(full, thin)
+
+
+def test_nothing_of_the_size_of_rows_times_words_is_made(tmp_path: Path):
+    """600 documents of 40,000 words would take 192 MB as floats; all of it is done in a few."""
+    n, d = 600, 40_000
+    rng = np.random.default_rng(0)
+    columns = np.minimum(rng.zipf(1.3, (n, 40)), d) - 1
+    X = sparse.csr_array((np.ones(n * 40), (np.repeat(range(n), 40), columns.ravel())), (n, d))
+    X.data[:] = 1.0
+    model = LinearModel(rng.normal(size=d), 0.0)
+    ones = (X > 0).astype(float)
+    SufficientReasonExplainer(model, ones)(ones[:30])  # kernels are compiled by then
+    tracemalloc.start()
+    explainer = SufficientReasonExplainer(model, ones, delta=0.9)
+    found = explainer(ones[:100])
+    found.save(tmp_path / "reasons.npz")
+    again = ReasonExplanation.load(tmp_path / "reasons.npz")
+    assert again[3:40].describe(2) == found.describe(5)
+    assert len(pickle.loads(pickle.dumps(found[:50])).to_frame()) == 50
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found._pending is not None
+    assert peak < 60e6
