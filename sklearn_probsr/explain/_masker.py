@@ -31,7 +31,7 @@ def background_data(masker: Any) -> Any:
         If it stands for something that is no distribution over rows.
     """
     if isinstance(masker, Data):
-        return masker.source
+        return masker.source.astype(float).matrix if masker.is_sparse else masker.source
     if masker is None or is_registered(masker):
         return None
     masker = in_memory(masker, "masker")

@@ -105,8 +105,9 @@ def test_several_classes_keep_their_outputs():
 def test_files_pickles_and_pieces(tmp_path: Path):
     """What is read, or put together, is what was there, and is not filled in."""
     X, y = data(real=True)
-    full, thin, model = both(X, y)
-    other = SufficientReasonExplainer(model, thin.distribution, delta=0.9)(X[:4])
+    full, _, model = both(X, y)
+    explainer = SufficientReasonExplainer(model, Background(sparse.csr_array(X)), delta=0.9)
+    thin, other = explainer(sparse.csr_array(X[:9])), explainer(X[:4])
     thin.save(tmp_path / "reasons.npz")
     names = zipfile.ZipFile(tmp_path / "reasons.npz").namelist()
     assert "more/data/values.npy" in names
