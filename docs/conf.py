@@ -24,6 +24,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "llms_txt",
     "mathml",
+    "notebooks",
     "source_links",
 ]
 exclude_patterns = ["_build", "_templates", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
@@ -43,10 +44,12 @@ nitpick_ignore_regex = [
 
 # Attributes are told in the docstring of their class, and have no place of their own.
 nitpick_ignore = [
-    ("py:obj", name)
+    ("py:obj", told)
     for kind in (getattr(sklearn_probsr, name) for name in sklearn_probsr.__all__)
-    for name in (dir(kind) if isinstance(kind, type) else ())
+    if isinstance(kind, type)
+    for name in {*dir(kind), *getattr(kind, "__dataclass_fields__", ())}
     if not callable(getattr(kind, name, None))
+    for told in (name, f"{kind.__name__}.{name}")
 ]
 
 # --- reference -------------------------------------------------------------------------------

@@ -295,7 +295,10 @@ def code_blocks(text: str) -> list[tuple[int, str, str | None]]:
 
 
 # Their blocks follow on from each other like a notebook's cells; those of other pages stand alone.
-NOTEBOOKS = {"docs/pipelines.md", "docs/questions.md", "docs/tutorial.md"}
+NOTEBOOKS = {
+    f"docs/{name}.md"
+    for name in ("pipelines", "questions", "several-classes", "ten-minutes", "tutorial")
+}
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",

@@ -1,7 +1,9 @@
 """The site: what checks its links, and whether the reference has every public name."""
 
+import ast
 import inspect
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -107,6 +109,60 @@ def test_every_parameter_says_what_it_means():
         for entry in bare(inspect.getdoc(value) or "", title)
     ]
     assert wanting == []
+
+
+def test_notebooks_are_their_pages():
+    """Every code cell is a block of the page, which another test runs, with what it prints."""
+    from docs._ext.notebooks import PAGES, notebook
+    from tests.test_project import NOTEBOOKS, code_blocks
+
+    assert {f"docs/{name}.md" for name in PAGES} <= NOTEBOOKS
+    for name in PAGES:
+        text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+        held = json.loads(notebook(text))
+        assert (held["nbformat"], held["nbformat_minor"]) == (4, 5)
+        code = [cell for cell in held["cells"] if cell["cell_type"] == "code"]
+        told = [
+            ("".join(c["source"]) + "\n", "".join("".join(o["text"]) for o in c["outputs"]) or None)
+            for c in code
+        ]
+        assert told == [(source, printed) for _, source, printed in code_blocks(text)]
+        words = "".join("".join(c["source"]) for c in held["cells"] if c not in code)
+        assert "```python" not in words
+        assert ".md)" not in words
+
+
+# Words of messages that somebody may have to look up.
+CONCEPTS = re.compile(
+    r"\b(adapter|affine|background|binary|confidence|decision function|delta|distribution|"
+    r"enclosure|epsilon|exclude|gamma|growth|guarantee|include|index|instance|law|margin|marginals|masker|"
+    r"matching|max_size|minimality|monte-carlo|on_error|product|real-valued|score|skops|state|"
+    r"status|target|threshold|uniform|unit|versus|weights)s?\b",
+    re.IGNORECASE,
+)
+
+
+def messages() -> list[str]:
+    """Return the texts of all errors that the package raises."""
+    return [
+        " ".join(
+            n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and type(n.value) is str
+        )
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Raise) and isinstance(call := node.exc, ast.Call)
+    ]
+
+
+@pytest.mark.skipif(not PACKAGE.is_dir(), reason="the sources are not beside the tests")
+def test_what_messages_name_is_explained():
+    """Each concept that an error names is a term of the glossary, where it stands once."""
+    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(r"^(?!`|:|#|Every)(\S.*)$", glossary, re.MULTILINE)
+    assert len(set(terms)) == len(terms) > 50
+    named = {word.lower() for text in messages() for word in CONCEPTS.findall(text)}
+    assert len(named) > 25
+    assert named - set(terms) == set()
 
 
 def test_every_page_has_its_place():
