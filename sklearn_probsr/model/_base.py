@@ -21,6 +21,7 @@ from sklearn_probsr.model._checks import (
     listing,
     zeros_and_ones,
 )
+from sklearn_probsr.model._encoding import encoded
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 from sklearn_probsr.model._units import Unit, check_states, fact
 
@@ -125,6 +126,24 @@ class Model(ABC):
             Labels out of ``classes``.
         """
         return self._labels[self.winners(self.check_rows(X))]
+
+    def encode(self, X: Any) -> NDArray[np.float64]:
+        """Return rows of this model, made of what a person calls the states of its features.
+
+        Parameters
+        ----------
+        X : DataFrame, mapping of columns, or list of mappings
+            One column for each feature, with the labels of its states ("nurse" or "job: nurse"), or
+            numbers where it has no labels.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
+        units = self.units
+        if units is None:
+            units = tuple(Unit.binary(name, j) for j, name in enumerate(self.feature_names))
+        return encoded(units, self.n_features, X)
 
     @cached_property
     def _labels(self) -> NDArray[Any]:
