@@ -45,6 +45,7 @@ bench: $(VENV)/.test ## Run the benchmarks
 docs: $(VENV)/.docs ## Build the site into build/site
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 	@$(BIN)/python docs/check_site.py build/site
+	@$(BIN)/python docs/look_at_site.py build/site
 
 dist: $(VENV)/.release ## Build sdist and wheel into dist, and check them
 	@rm -rf dist
