@@ -43,6 +43,8 @@ class Request:
     max_size: int | None
     prove: str
     epsilon: float | None
+    present_only: bool
+    supporting_only: bool
     drop: Sequence[str]
     sep: str | None
     label: str | None
@@ -101,6 +103,8 @@ class Case:
             yield
         except UnreachableError as error:
             text = str(error).replace("the features in exclude", "those that --exclude names")
+            for name in ("present", "supporting"):
+                text = text.replace(f"{name}_only=True", f"--{name}-only")
             raise UnreachableError(text.replace("set max_size", "pass --max-size")) from error
         except InvalidInputError as error:
             text = str(error)
@@ -131,6 +135,8 @@ class Case:
             include=self.request.include,
             exclude=self.request.exclude,
             max_size=self.request.max_size,
+            present_only=self.request.present_only,
+            supporting_only=self.request.supporting_only,
             prove={"yes": True, "no": False}.get(self.request.prove, self.request.prove),
         )
 

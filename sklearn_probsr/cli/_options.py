@@ -211,6 +211,16 @@ def _add_case(command: argparse.ArgumentParser) -> None:
             default=[],
             help=f"a feature that every reason {what} have; may be repeated",
         )
+    add(
+        "--present-only",
+        action="store_true",
+        help="choose features that are there: words that occur, numbers other than 0",
+    )
+    add(
+        "--supporting-only",
+        action="store_true",
+        help="choose facts that speak for the class, by more than they do on average",
+    )
     add("--max-size", type=_count0, metavar="N", help="the most features that a reason may have")
     add(
         "--prove",

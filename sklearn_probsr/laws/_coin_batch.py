@@ -20,7 +20,7 @@ from sklearn_probsr.engines.coins._lattice import lattice_rows
 from sklearn_probsr.laws._coin_prover import just_above
 from sklearn_probsr.laws._ranking import EFFORTS, Ranking
 from sklearn_probsr.laws._task import Found, Task
-from sklearn_probsr.laws._whole import WholeRows
+from sklearn_probsr.laws._whole import Shown, WholeRows
 from sklearn_probsr.model._exact import float_above, float_below
 
 __all__ = ["claim_rows", "decide", "helping", "tell"]
@@ -30,34 +30,27 @@ _FEW = 16
 _NEXT_TO_ONE = Fraction(999, 1000)
 
 
-def helping(
-    ranking: Ranking, rows: NDArray[np.bool_], exclude: tuple[int, ...]
-) -> NDArray[np.bool_]:
+def helping(ranking: Ranking, given: Shown, exclude: tuple[int, ...]) -> NDArray[np.bool_]:
     """Tell which ranks of each row are members: their score is positive, and they are allowed."""
-    positive = ranking.model.is_positive(rows)[:, None]
-    agrees = rows[:, ranking.features] == ranking.upward
-    helps: NDArray[np.bool_] = (agrees == positive) & ~np.isin(ranking.features, exclude)
+    agrees = given.told[:, ranking.features] == ranking.upward
+    may = ~np.isin(ranking.features, exclude)
+    helps: NDArray[np.bool_] = (agrees == given.positive[:, None]) & may
     return helps
 
 
 def decide(
-    ranking: Ranking,
-    rows: NDArray[np.bool_],
-    positive: NDArray[np.bool_],
-    task: Task,
-    answers: Answers,
+    ranking: Ranking, given: Shown, task: Task, answers: Answers
 ) -> NDArray[np.int64] | None:
     """Answer rows by whole numbers or by tables; return how many features certainty needs."""
     if task.delta < 1:
-        _search_together(ranking, rows, positive, task, answers)
+        _search_together(ranking, given, task, answers)
         return None
     most = _most(ranking, task)
-    whole = WholeRows.of(ranking, rows, positive, task.exclude)
-    needed = whole.certain(most, answers)
+    needed = WholeRows.of(ranking, given, task.exclude).certain(most, answers)
     short = np.flatnonzero(needed > most)
     if task.max_size is not None and len(short):
         best = answers.take(short)
-        _search_together(ranking, rows[short], positive[short], task, best)
+        _search_together(ranking, given.take(short), task, best)
         answers.put(short, best)
     return needed
 
@@ -83,12 +76,7 @@ def claim_rows(answers: Answers, task: Task, found: Found, done: NDArray[np.bool
 
 
 def tell(
-    ranking: Ranking,
-    rows: NDArray[np.bool_],
-    positive: NDArray[np.bool_],
-    sizes: NDArray[np.int64],
-    task: Task,
-    found: Found,
+    ranking: Ranking, given: Shown, sizes: NDArray[np.int64], task: Task, found: Found
 ) -> None:
     """Write down the sets: so many of the members of each row that has a size, by score."""
     ranks = ranking.candidates(ranking.magnitudes, task.exclude)
@@ -96,17 +84,12 @@ def tell(
     at = np.flatnonzero(sizes >= 0)
     whole = sizes[at] + len(forced)
     told = np.empty(int(whole.sum()), dtype=np.int32)
-    write_members(rows, positive, ranks, sizes, forced, told)
+    rows = np.ascontiguousarray(given.told)
+    write_members(rows, given.positive, ranks, sizes, forced, told)
     found.writer.write_many(at, whole, told)
 
 
-def _search_together(
-    ranking: Ranking,
-    rows: NDArray[np.bool_],
-    positive: NDArray[np.bool_],
-    task: Task,
-    answers: Answers,
-) -> None:
+def _search_together(ranking: Ranking, given: Shown, task: Task, answers: Answers) -> None:
     """Answer the rows that counting, or shared tables, decide.
 
     Where delta is 1, these are rows without certainty: the best sets of the largest size are
@@ -117,13 +100,12 @@ def _search_together(
     if task.delta == 1:
         low = high = math.inf
     if n <= _FEW:
-        WholeRows.of(ranking, rows, positive, task.exclude).count(high, most, answers)
+        WholeRows.of(ranking, given, task.exclude).count(high, most, answers)
     if n <= _FEW or not ranking.usable:
         return
+    rows, positive = np.ascontiguousarray(given.told), given.positive
     if ranking.integers is not None:
-        form = ranking.model.integer_form
-        totals = rows @ np.array(form.weights, dtype=np.int64)
-        margins = np.where(positive, totals - form.threshold, form.threshold - 1 - totals)
+        margins = given.margins(ranking.model.integer_form, 0)
         ranks = ranking.candidates(ranking.integers, task.exclude)
         lattice_rows(rows, positive, margins, ranks, Level(low, high), most, answers)
         return
@@ -133,7 +115,7 @@ def _search_together(
     if task.delta < 1:
         quantile = float(np.clip(ndtri(low), -8.0, 8.0))
         level = Level(low, min(math.nextafter(high, 2.0), 1.0))
-    cut = ranking.cuts(rows, positive)
+    cut = ranking.cuts(given.rows, positive)
     batch = TableRows(rows, positive, cut, ranking.blur, shared=not task.include)
     settings = (ranks, level, quantile, most)
     search_rows(batch, *settings, ranking.tables(0), False, answers)

@@ -37,6 +37,7 @@ from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._ranking import Ranking
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
+from sklearn_probsr.laws._whole import Shown
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_above, float_below
 from sklearn_probsr.model._linear import LinearModel
@@ -79,16 +80,16 @@ class CoinLaw(Law):
     def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
         """Answer the rows that whole numbers or shared tables decide."""
         ones = np.ascontiguousarray(self.linear.core_rows(rows))
-        positive = self.core.is_positive(ones)
+        given = Shown.of(self.core, ones, task)
         ranking = self._ranking(task.include)
         answers = Answers.empty(len(ones))._replace(lower=found.lower, upper=found.upper)
-        needed = decide(ranking, ones, positive, task, answers)
+        needed = decide(ranking, given, task, answers)
         done = answers.size >= 0
         claim_rows(answers, task, found, done)
         if needed is not None:
             found.size_lower[done] = len(task.include) + needed[done]
         for i in np.flatnonzero(found.minimality == "near-minimum").tolist():
-            prover, k = CoinProver(self.view(rows[i]), task), int(answers.size[i])
+            prover, k = CoinProver(self.view(rows[i]), task.of_row(i)), int(answers.size[i])
             smaller = prover.verdict(prover.members[: k - 1])
             found.size_lower[i] = len(task.include) + prover.least_from(k)
             if smaller is False:  # what the tables left open, an engine has settled
@@ -96,7 +97,7 @@ class CoinLaw(Law):
             elif smaller:
                 found.minimality[i] = ""
                 answers.size[i] = -1
-        tell(ranking, ones, positive, answers.size, task, found)
+        tell(ranking, given, answers.size, task, found)
         return {}
 
     def follow_together(
@@ -118,14 +119,14 @@ class CoinLaw(Law):
 
     def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> Swaps:
         """Tell how far down its ranking members are in every minimum reason, and in some."""
-        ones = self.linear.core_rows(rows)
+        given = Shown.of(self.core, self.linear.core_rows(rows), task)
         ranking = self._ranking(task.include)
-        helps = helping(ranking, ones, task.exclude)
+        helps = helping(ranking, given, task.exclude)
         swaps = no_swaps(sizes, helps.sum(axis=1))
         tables = ranking.usable and ranking.integers is None and task.delta < 1
         left = np.flatnonzero(sizes > 0)
         for table in ranking.swap_tables() if tables and len(left) else ():
-            swaps_on_table(ranking, table, ones, task, sizes, swaps, left)
+            swaps_on_table(ranking, table, given, task, sizes, swaps, left)
             left = left[open_swaps(swaps, left)]
             if not len(left):
                 return swaps
@@ -133,7 +134,7 @@ class CoinLaw(Law):
         if tables and len(ranking.features) > MOST_COMPILED and ranking.has_swaps:
             return swaps
         for i in left.tolist():
-            prover, size = CoinProver(self.view(rows[i]), task), int(sizes[i])
+            prover, size = CoinProver(self.view(rows[i]), task.of_row(i)), int(sizes[i])
             needed, possible = (partial(f, size) for f in (prover.is_needed, prover.is_possible))
             swaps.needed[i] = last_place(needed, *swaps.needed[i].tolist())
             swaps.possible[i] = last_place(possible, *swaps.possible[i].tolist())

@@ -186,6 +186,19 @@ class Model(ABC):
         totals: NDArray[np.float64] = np.add.reduceat(parts[:, columns], starts, axis=1)
         return totals
 
+    def present(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which units of checked rows are there: a word that occurs, a number other than 0."""
+        nonzero: NDArray[np.bool_] = np.asarray(rows) != 0
+        if self.units is None:
+            return nonzero
+        found = nonzero[:, self.first_columns]
+        for u, unit in enumerate(self.units):
+            if unit.has_states:
+                found[:, u] = True
+            elif len(unit.columns) > 1:
+                found[:, u] = nonzero[:, list(unit.columns)].any(axis=1)
+        return found
+
     def describe(self, unit: int, row: NDArray[Any], raw: Any = None) -> str:
         """Say in words what a unit is in a row; ``raw`` is what its columns were made of."""
         if self.units is None:

@@ -147,7 +147,17 @@ def _check_shapes(said: dict[str, Declared | DeclaredRows], meta: dict[str, Any]
 
 
 def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> SufficientReasons:
-    known = ("delta", "confidence", "method", "forced", "exact", "flagged", "shown")
+    known = (
+        "delta",
+        "confidence",
+        "method",
+        "forced",
+        "only",
+        "words",
+        "exact",
+        "flagged",
+        "shown",
+    )
     told = members(told, "meta.reasons", known)
     columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
     width = held["more/data"].shape[1]
@@ -174,6 +184,10 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         raise UnsoundError(
             "meta.reasons.forced must name different features, the first of every reason"
         )
+    only = tuple(
+        one_of(word, "meta.reasons.only", ("present", "supporting"))
+        for word in flat(told["only"], "meta.reasons.only", (None,))
+    )
     raw = told["shown"]
     return SufficientReasons(
         model=model,
@@ -184,6 +198,8 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         forced=forced,
         exact=_exact(told["exact"], columns),
         flagged=flagged,
+        only=only,
+        words=_words(told["words"], len(sets), width),
         shown=_shown(raw, held["more/data"], (len(sets), width)),
         sets=sets,
         **columns,
@@ -256,6 +272,21 @@ def _flagged(told: Any, n: int) -> dict[int, tuple[str, str]]:
         i = _row(key, name, n)
         found[i] = (one_of(status, name, STATUSES[1:]), text(message, name))
     return found
+
+
+def _words(told: Any, n: int, width: int) -> dict[int, dict[int, tuple[str, ...]]]:
+    name = "meta.reasons.words"
+    if not isinstance(told, dict) or not all(isinstance(v, dict) for v in told.values()):
+        raise UnsoundError(f"{name} must be an object of objects, got {shown(told)}")
+    return {
+        _row(key, f"{name}[{shown(key)}]", n): {
+            _row(unit, f"{name}[{shown(key)}][{shown(unit)}]", width): tuple(
+                text(word, name) for word in flat(words, name, (None,))
+            )
+            for unit, words in entry.items()
+        }
+        for key, entry in told.items()
+    }
 
 
 def _exact(told: Any, columns: Arrays) -> dict[int, Any]:
