@@ -33,7 +33,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
-from sklearn_probsr.adapters._parts import Affine, PerColumn, Weights
+from sklearn_probsr.adapters._parts import Affine, PerColumn
 from sklearn_probsr.adapters._registry import registered
 from sklearn_probsr.exceptions import InvalidInputError
 
@@ -143,11 +143,14 @@ def _function(step: Any) -> Affine | PerColumn:
 @registered(
     "transformer",
     TfidfTransformer,
-    note="with `norm=None` and `sublinear_tf=False` folded; else a feature is a word's weight",
+    note="with `norm=None` and `sublinear_tf=False`: folded",
 )
-def _tfidf(step: Any) -> Affine | Weights:
+def _tfidf(step: Any) -> Affine:
     if step.norm is not None or step.sublinear_tf:
-        return Weights()
+        raise InvalidInputError(
+            f"TfidfTransformer must have norm=None and sublinear_tf=False, got norm={step.norm!r} "
+            f"and sublinear_tf={step.sublinear_tf}: it is not linear in the counts otherwise."
+        )
     if step.use_idf:
         return _diagonal(step.idf_, 0.0)
     return Affine(None)

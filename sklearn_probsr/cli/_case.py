@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sklearn_probsr.explain._explainer import SufficientReasonExplainer
     from sklearn_probsr.report._comparison import Comparison
 
-__all__ = ["Case", "Request", "label_text", "load_case", "split"]
+__all__ = ["Case", "Request", "label_text", "load_case"]
 
 
 # A number that is written as Python writes it, and that a browser can count with.
@@ -35,6 +35,7 @@ class Request:
     data: Path
     background: str | None
     independent: bool
+    sample: int | None
     delta: float
     target: str | None
     id: str | None
@@ -43,8 +44,6 @@ class Request:
     max_size: int | None
     prove: str
     epsilon: float | None
-    present_only: bool
-    supporting_only: bool
     drop: Sequence[str]
     sep: str | None
     label: str | None
@@ -94,7 +93,9 @@ class Case:
         rows = f"the {n} rows of {name}" if n > 1 else f"the only row of {name}"
         if self.request.independent:
             return f"Unknown features are replaced, each by itself, from {rows}."
-        return f"Unknown features are replaced, all together, by those of {rows}."
+        sample = self.request.sample
+        searched = "" if sample is None or sample >= n else f"; sets are searched on {sample:,}"
+        return f"Unknown features are replaced, all together, by those of {rows}{searched}."
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -103,8 +104,6 @@ class Case:
             yield
         except UnreachableError as error:
             text = str(error).replace("the features in exclude", "those that --exclude names")
-            for name in ("present", "supporting"):
-                text = text.replace(f"{name}_only=True", f"--{name}-only")
             raise UnreachableError(text.replace("set max_size", "pass --max-size")) from error
         except InvalidInputError as error:
             text = str(error)
@@ -118,12 +117,14 @@ class Case:
 
     def explainer(self) -> SufficientReasonExplainer:
         """Return the explainer that answers."""
-        from sklearn_probsr.distributions._completions import Marginals
+        from sklearn_probsr.distributions._completions import Background, Marginals
         from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 
         masker = self.background
         if self.request.independent:
             masker = Marginals.fit(masker)
+        elif self.request.sample is not None:
+            masker = Background(masker, sample=self.request.sample)
         return SufficientReasonExplainer(
             self.model,
             masker,
@@ -135,8 +136,6 @@ class Case:
             include=self.request.include,
             exclude=self.request.exclude,
             max_size=self.request.max_size,
-            present_only=self.request.present_only,
-            supporting_only=self.request.supporting_only,
             prove={"yes": True, "no": False}.get(self.request.prove, self.request.prove),
         )
 
@@ -190,34 +189,30 @@ class Case:
         return f"The model is right on {right} of {len(true)} rows ({share}), by {column}."
 
 
-def load_case(request: Request, table: Any = None) -> Case:
-    """Read the files, the ones first that are read fastest.
-
-    ``table`` are some rows in place of the whole data. What the model says of them is asked only if
-    they replace what is unknown.
-    """
+def load_case(request: Request) -> Case:
+    """Read the files, the ones first that are read fastest."""
     if request.uniform and request.independent:
         raise InvalidInputError(
             "--independent is about rows, and --background uniform has none. Leave one of them out."
         )
+    if request.sample is not None and (request.uniform or request.independent):
+        rival = "--background uniform" if request.uniform else "--independent"
+        raise InvalidInputError(
+            f"--sample is about rows that replace features together, and {rival} has none. Leave "
+            "one of them out."
+        )
     _check_rules(request)
     for path in request.inputs:
-        if table is None or path != request.data:
-            check_input(path)
-    whole = table is None
-    table, truth, ids = split(request, request.data, table)
+        check_input(path)
+    table, truth, ids = _table(request, request.data, other=False)
     other = request.background_path
-    beside = None if other is None else split(request, other, other=True)[0]
+    beside = None if other is None else _table(request, other, other=True)[0]
     model = load_model(request.model, request.trust, request.trust_pickle)
     label, versus = _classes(model, request)
     taken = [*request.drop, *([] if request.target is None else [request.target])]
-    predict = whole or request.background is None
-    features = features_of(
-        model, table, request.data, request.model, taken, request.id, predict=predict
-    )
+    features = features_of(model, table, request.data, request.model, taken, request.id)
     _tell_ignored(features, request.data)
-    if whole:
-        _tell_others(features, request)
+    _tell_others(features, request)
     background = None if request.uniform else features.rows
     if beside is not None and other is not None:
         if features.names is not None:  # the model knows no names, so the two files must agree
@@ -225,8 +220,9 @@ def load_case(request: Request, table: Any = None) -> Case:
         background = features_of(model, beside, other, request.model).rows
     if request.independent and features.rows.ndim == 1:
         raise InvalidInputError("--independent is for tables, and the model takes texts.")
-    index = _index(ids) if whole else None
-    return Case(request, model, features, background, truth, index, label, versus)
+    if request.sample is not None and features.rows.ndim == 1:
+        raise InvalidInputError("--sample is for tables, and the model takes texts.")
+    return Case(request, model, features, background, truth, _index(ids), label, versus)
 
 
 def _check_rules(request: Request) -> None:
@@ -246,15 +242,9 @@ def _check_rules(request: Request) -> None:
         raise InvalidInputError(f"--id and --target must be two columns, got {request.id!r} twice.")
 
 
-def split(
-    request: Request, path: Path, table: Any = None, other: bool = False
-) -> tuple[Any, Any, Any]:
-    """Return the columns that may be features, the true classes, and the ids.
-
-    ``table`` are rows of the file that were read already; ``other`` are rows of the background.
-    """
-    if table is None:
-        table = load_table(path, request.sep, [] if request.id is None else [request.id])
+def _table(request: Request, path: Path, other: bool) -> tuple[Any, Any, Any]:
+    """Return the columns that may be features, the true classes, and the ids."""
+    table = load_table(path, request.sep, [] if request.id is None else [request.id])
     drop = [name for name in request.drop if not other or name in table.columns]
     table, _ = take_columns(table, drop, path, "--drop")
     found = []

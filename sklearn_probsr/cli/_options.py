@@ -51,8 +51,6 @@ examples:
   sklearn-probsr explain model.skops test.csv --background train.csv --row 3 --row 7
   sklearn-probsr explain model.skops test.csv --target y --row 0 --json
   sklearn-probsr explain model.skops test.csv --id customer -o reasons.csv
-  sklearn-probsr explain model.skops data/ --background train.parquet --jobs 4 \\
-      -o reasons.parquet
 """
 _DEMO = """\
 Explain a classifier of breast tumours, and write what was found to a folder.
@@ -125,17 +123,6 @@ def parser() -> argparse.ArgumentParser:
         help="a row of DATA, the first is 0; may be repeated (all rows)",
     )
     which.add_argument("--rows", type=_count, metavar="N", help="explain only the first N rows")
-    explain.add_argument(
-        "--jobs",
-        type=_jobs,
-        metavar="N",
-        help="how many processes share the rows (1); -1: all cores",
-    )
-    explain.add_argument(
-        "--resume",
-        action="store_true",
-        help="go on where a run for the same FILE was interrupted",
-    )
     where = explain.add_mutually_exclusive_group()
     where.add_argument("--json", action="store_true", help="print JSON")
     _add_output(
@@ -190,12 +177,7 @@ def _add_case(command: argparse.ArgumentParser) -> None:
     """Add what says which model, which rows and what replaces an unknown feature."""
     add = command.add_argument
     add("model", type=Path, metavar="MODEL", help="a file that skops.io.dump wrote")
-    add(
-        "data",
-        type=Path,
-        metavar="DATA",
-        help="the rows: CSV with names, Parquet or Feather; to explain, also a folder of Parquet",
-    )
+    add("data", type=Path, metavar="DATA", help="the rows: CSV with names, Parquet or Feather")
     add(
         "--target",
         metavar="COL",
@@ -219,6 +201,12 @@ def _add_case(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="replace features each by itself, not together by those of a row",
     )
+    add(
+        "--sample",
+        type=_count,
+        metavar="N",
+        help="search on so many of the rows, drawn at random; guarantees are counted over all",
+    )
     add("--class", dest="label", metavar="C", help="of more than two classes, the one to explain")
     add("--versus", metavar="C", help="and the one to compare it with")
     for option, what in (("--include", "must"), ("--exclude", "must not")):
@@ -229,16 +217,6 @@ def _add_case(command: argparse.ArgumentParser) -> None:
             default=[],
             help=f"a feature that every reason {what} have; may be repeated",
         )
-    add(
-        "--present-only",
-        action="store_true",
-        help="choose features that are there: words that occur, numbers other than 0",
-    )
-    add(
-        "--supporting-only",
-        action="store_true",
-        help="choose facts that speak for the class, by more than they do on average",
-    )
     add("--max-size", type=_count0, metavar="N", help="the most features that a reason may have")
     add(
         "--prove",
@@ -279,13 +257,6 @@ def _count(text: str) -> int:
     number = _whole(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-    return number
-
-
-def _jobs(text: str) -> int:
-    number = _whole(text)
-    if number == 0:
-        raise argparse.ArgumentTypeError("must be at least 1, or -1 for all cores, got 0")
     return number
 
 

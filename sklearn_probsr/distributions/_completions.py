@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_probsr.distributions._data import Data, binary_rows, check_shape, rows_of
+from sklearn_probsr.distributions._data import Data, binary_rows, check_shape, rows_of, whole_number
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import as_array
@@ -58,16 +58,57 @@ class Background(Data):
         Rows in the columns of the model: zeros and ones, or what the model's units can be.
     weights : array-like of shape (n,) or None, default=None
         How much each row counts; they mean the decimals that they print as. None: all the same.
+    sample : int or None, default=None
+        How many rows, drawn at random, reasons are searched on. The guarantee of the set found is
+        counted over all rows all the same, and so is all that is proved of it; where it misses
+        delta, the search goes on with twice as many. None, or as many as there are: all rows.
+        Sparse data, of which only what is in them is counted, are always searched on all rows.
+    random_state : int, default=0
+        The seed of that draw.
 
     Examples
     --------
     >>> background = Background([[0, 0], [0, 1], [1, 1]])
     >>> str(background)
     'replacement by 3 background rows'
+    >>> str(Background([[0, 0], [0, 1], [1, 1]], sample=2))
+    'replacement by 2 of 3 background rows'
     """
 
+    sample: int | None
+    random_state: int
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        sample: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(X, weights)
+        size = None if sample is None else whole_number(sample, "sample", 1)
+        put = object.__setattr__
+        put(self, "sample", None if size is None or size >= self.shape[0] else size)
+        put(self, "random_state", whole_number(random_state, "random_state", 0))
+
+    def with_rows(self, rows: ArrayLike) -> Background:
+        """Return the same for other columns of the same rows."""
+        return Background(rows, self.weights, sample=self.sample, random_state=self.random_state)
+
+    def __getstate__(self) -> dict[str, Any]:
+        drawn = {"sample": self.sample, "random_state": self.random_state}
+        return {**super().__getstate__(), **drawn}
+
     def __str__(self) -> str:
-        return f"replacement by {self._text}"
+        if self.sample is None:
+            return f"replacement by {self._text}"
+        n, kind = self.shape[0], "" if self.evenly else "weighted "
+        return f"replacement by {self.sample:,} of {n:,} {kind}background rows"
+
+    def __repr__(self) -> str:
+        drawn = "" if self.sample is None else f", {self.sample:,} of them searched"
+        return f"Background(<{self.shape[0]} rows{drawn}, {self.shape[1]} columns>)"
 
 
 class Marginals(Data):

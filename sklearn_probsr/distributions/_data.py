@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from sklearn_probsr.model._checks import as_array, finite_floats, in_memory, zer
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 
-__all__ = ["Data", "binary_rows", "check_shape", "rows_of"]
+__all__ = ["Data", "binary_rows", "check_shape", "rows_of", "whole_number"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +82,14 @@ class Data:
         return int(self.weights.sum())
 
     @property
+    def evenly(self) -> bool:
+        """Whether all rows count the same."""
+        return bool((self.weights == self.weights[0]).all())
+
+    @property
     def _text(self) -> str:
         n = self.shape[0]
-        kind = "" if (self.weights == self.weights[0]).all() else "weighted "
+        kind = "" if self.evenly else "weighted "
         return f"{n} {kind}background row{'s' if n > 1 else ''}"
 
     def __repr__(self) -> str:
@@ -100,6 +106,17 @@ def _copied(frame: Any) -> Any:
         if hasattr(frame, way):
             return getattr(frame, way)()
     return frame
+
+
+def whole_number(value: Any, name: str, least: int) -> int:
+    """Return a whole number that is large enough, or say that it is none."""
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InvalidInputError(f"{name} must be a whole number >= {least}, got {value!r}.")
+    return number
 
 
 def check_shape(array: Any) -> tuple[int, int]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_probsr.distributions._data import Data
+from sklearn_probsr.distributions._data import Data, whole_number
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._exact import decimal_fraction
 
@@ -76,10 +75,10 @@ class Matching(Data):
     ) -> None:
         super().__init__(X)
         put = object.__setattr__
-        put(self, "min_rows", _whole(min_rows, "min_rows", 1))
+        put(self, "min_rows", whole_number(min_rows, "min_rows", 1))
         put(self, "confidence", _confidence(confidence))
         put(self, "cautious", bool(cautious))
-        seed = _whole(random_state, "random_state", 0)
+        seed = whole_number(random_state, "random_state", 0)
         put(self, "confirming", _held_out(confirm, self.shape[0], seed))
         n, held = self.shape[0], int(np.count_nonzero(self.confirming))
         if n - held < self.min_rows:
@@ -115,16 +114,6 @@ class Matching(Data):
 
     def __str__(self) -> str:
         return f"the matching ones of {self.shape[0]} rows"
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    try:
-        number = least - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise InvalidInputError(f"{name} must be a whole number >= {least}, got {value!r}.")
-    return number
 
 
 def _confidence(value: Any) -> Fraction:

@@ -9,7 +9,7 @@ no probability is asked for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -28,8 +28,9 @@ from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._ledger import Ledger
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._replacement import Replacement, RowsLaw
-from sklearn_probsr.laws._rows_view import RowsView
+from sklearn_probsr.laws._rows_view import PartedView
 from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.laws._table import Places
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.model._argmax import ArgmaxModel
@@ -42,8 +43,12 @@ __all__ = ["IndependentDuels", "ReplacementDuels"]
 _FAR_APART = 0.02
 _SAMPLES = 100_000
 _RISK = 1e-6
-# Completions that are drawn at once: so many numbers.
-_CELLS = 2**20
+# Completions that are drawn at once, and gains that are looked at: so many numbers.
+_CELLS, _GAINS = 2**20, 2**18
+# Before more gains than this, a search begins with rows that have so many, and of these at most so
+# many; unless nearly all have to be kept.
+_MANY_CELLS, _PART_CELLS, _PART = 2**20, 3 * 2**17, 4096
+_NEARLY_ALL = Fraction(999, 1000)
 
 
 class ReplacementDuels(RowsLaw):
@@ -52,23 +57,45 @@ class ReplacementDuels(RowsLaw):
     def __init__(self, model: ArgmaxModel, distribution: Background) -> None:
         super().__init__(model, distribution)
         self.argmax = model
-        self._ledgers: dict[tuple[int, int], Ledger] = {}
+        self._ledgers: dict[int, list[Ledger]] = {}
 
     def view(self, row: Row) -> RivalRows:
         """Return one instance, a checked row, before this law."""
         winner = int(self.argmax.winners(row[None, :])[0])
-        rivals = [k for k in range(len(self.argmax.classes)) if k != winner]
-        return RivalRows([self._ledger(winner, rival) for rival in rivals], row)
+        return RivalRows(self._before(winner), row)
 
-    def _ledger(self, winner: int, rival: int) -> Ledger:
-        pair = (winner, rival)
-        if pair not in self._ledgers:
-            duel = self.argmax.duel(winner, rival)
-            self._ledgers[pair] = Ledger.of(duel, self.table, True)
-        return self._ledgers[pair]
+    def _before(self, winner: int) -> list[Ledger]:
+        """Return the ledgers of a winner: one for each rival, each with a number for every row.
+
+        Those of the last winners are kept, together half as many numbers as the rows are.
+        """
+        if winner not in self._ledgers:
+            rivals = [k for k in range(len(self.argmax.classes)) if k != winner]
+            while (
+                self._ledgers and 2 * (len(self._ledgers) + 1) * len(rivals) > self.table.n_columns
+            ):
+                del self._ledgers[next(iter(self._ledgers))]
+            self._ledgers[winner] = [
+                Ledger.of(self.argmax.duel(winner, rival), self.table, True) for rival in rivals
+            ]
+        return self._ledgers[winner]
+
+    def first_part(self, view: PartedView, task: Task) -> int | None:
+        """Return how many rows a search begins with; None for all."""
+        asked = super().first_part(view, task)
+        if asked is not None:
+            return asked
+        many = isinstance(view, RivalRows) and view.is_large
+        return _first_part(view) if many and task.delta < _NEARLY_ALL else None
 
 
-class RivalRows(RowsView):
+def _first_part(view: PartedView) -> int:
+    """Return of how many rows the gains are few."""
+    each = view.n_units * (len(view.margins) // len(view.weights))
+    return max(min(_PART_CELLS // each, _PART), 1)
+
+
+class RivalRows(PartedView):
     """One instance before background rows, with one margin for each rival."""
 
     def __init__(self, ledgers: list[Ledger], row: Row) -> None:
@@ -83,6 +110,15 @@ class RivalRows(RowsView):
         self.exact = all(one.exact for one in self.duels)
         self.margins = np.stack([one.margins for one in self.duels], axis=1).ravel()
         self.weights = ledgers[0].table.counts
+
+    def part(self, places: Places) -> RivalRows:
+        """Return the instance before some of the rows."""
+        found = self.copied()
+        table = self.duels[0].ledger.table.part(places)
+        found.duels = [one.part(places, table) for one in self.duels]
+        found.margins = self.margins.reshape(len(self.weights), -1)[places].ravel()
+        found.weights = self.weights[places]
+        return found
 
     def gains(self, units: Sequence[int]) -> NDArray[np.int64]:
         """Return what fixing some units adds to each margin, a table of their own."""
@@ -109,6 +145,45 @@ class RivalRows(RowsView):
         kept: NDArray[np.bool_] = np.logical_and.reduce([d.keeps(features) for d in self.duels])
         return kept
 
+    def weight(self, features: Collection[int]) -> int:
+        """Return the weight of the background rows that keep the class, exactly."""
+        return sum(super(RivalRows, piece).weight(features) for piece in self._pieces())
+
+    def weights_along(self, order: Sequence[int], needed: int, at: int) -> NDArray[np.int64]:
+        """Count what is kept with the first 0, 1, 2, ... of an order fixed, exactly."""
+        pieces = list(self._pieces())
+        if len(pieces) == 1:
+            return super().weights_along(order, needed, at)
+        every = (self.total + 1, len(order))
+        kept: NDArray[np.int64] = np.sum(
+            [super(RivalRows, piece).weights_along(order, *every) for piece in pieces], axis=0
+        )
+        reached = np.flatnonzero(kept >= needed)
+        return kept[: max(int(reached[0]), at) + 1] if len(reached) else kept
+
+    def _pieces(self) -> Iterator[RivalRows]:
+        """Return the rows in pieces, whose gains take little memory."""
+        n = len(self.weights)
+        step = max(_GAINS // (self.n_units * len(self.duels)), 1)
+        if n <= step:
+            yield self
+            return
+        for start in range(0, n, step):
+            yield self.part(slice(start, min(start + step, n)))
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the gains of all units before all rivals take much memory."""
+        return len(self.margins) * self.n_units > _MANY_CELLS
+
+    def ranking(self) -> list[int]:
+        """Return all units in the order in which greed fixes them, before a part of many rows."""
+        if not self.is_large:
+            return super().ranking()
+        n = len(self.weights)
+        part = self.part(np.arange(0, n, -(-n // _first_part(self))))
+        return super(RivalRows, part).ranking()
+
     def by_mean_gain(self, units: list[int]) -> list[int]:
         """Return units by decreasing mean gain of fixing them, before each row's worst rival."""
         means = self._mean_gains
@@ -116,7 +191,10 @@ class RivalRows(RowsView):
 
     @cached_property
     def _mean_gains(self) -> NDArray[np.float64]:
-        return worst_gains(self.rows)
+        found: NDArray[np.float64] = sum(
+            (worst_gains(piece.rows) for piece in self._pieces()), start=np.zeros(self.n_units)
+        )
+        return found
 
 
 class IndependentDuels(Law):
@@ -135,15 +213,6 @@ class IndependentDuels(Law):
     def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what the columns of an unknown unit may be, and how likely each is."""
         return self.source.states(unit)
-
-    @property
-    def mean_doubts(self) -> NDArray[np.float64]:
-        """How far the mean of each column may be off."""
-        return self.source.mean_doubts
-
-    def mean_of(self, column: int) -> Fraction:
-        """Return the mean of a column, exactly."""
-        return self.source.mean_of(column)
 
     def duel(self, winner: int, rival: int) -> IndependentLaw:
         """Return the law of one duel, made once."""

@@ -83,6 +83,10 @@ class Ledger:
         """What one whole number is worth."""
         return Fraction(2) ** self.exponent
 
+    def over(self, table: Table) -> Ledger:
+        """Write it for a part of the rows."""
+        return replace(self, table=table)
+
     def on(self, scale: Fraction) -> Ledger:
         """Write it on a coarser scale: as all floats are dyadic, a power of two times this one."""
         if scale == self.scale:

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.laws._law import Law, Lengths
-from sklearn_probsr.laws._leaning import column_mean, mean_doubts
 from sklearn_probsr.laws._ledger import MOST_BITS, Ledger
+from sklearn_probsr.laws._part_prover import PartProver
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rows_prover import RowsProver
-from sklearn_probsr.laws._rows_view import RowsView
+from sklearn_probsr.laws._rows_view import PartedView, RowsView
 from sklearn_probsr.laws._sources import checked_rows, weighted_means
-from sklearn_probsr.laws._table import Table
+from sklearn_probsr.laws._table import Places, Table
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._base import Model
@@ -32,7 +32,7 @@ from sklearn_probsr.model._linear import LinearModel
 __all__ = ["CountingLaw", "Replacement", "ReplacementLaw", "RowsLaw"]
 
 
-class Replacement(RowsView):
+class Replacement(PartedView):
     """One instance before background rows.
 
     ``ledger`` is the one of its class; it is written on a coarser scale if one is given.
@@ -52,6 +52,13 @@ class Replacement(RowsView):
         self.exact = self.ledger.exact and bool(exact.all())
         self._whole = faces[:, 0].astype(np.int64)
         self.margins, self.weights = self.ledger.starts, ledger.table.counts
+
+    def part(self, places: Places, table: Table | None = None) -> Replacement:
+        """Return the instance before some of the rows; several rivals share their ``table``."""
+        found = self.copied()
+        found.ledger = self.ledger.over(self.ledger.table.part(places) if table is None else table)
+        found.margins, found.weights = self.margins[places], self.weights[places]
+        return found
 
     def gains(self, units: Sequence[int]) -> NDArray[np.int64]:
         """Return what fixing some units adds to each margin, a table of their own."""
@@ -97,18 +104,6 @@ class Replacement(RowsView):
 class CountingLaw(Law):
     """A model under which rows of a data set are counted."""
 
-    rows: Any
-    weights: NDArray[np.int64]
-
-    @cached_property
-    def mean_doubts(self) -> NDArray[np.float64]:
-        """How far the mean of each column may be off."""
-        return mean_doubts(self.rows)
-
-    def mean_of(self, column: int) -> Fraction:
-        """Return the mean of a column, exactly."""
-        return column_mean(self.rows, column, self.weights)
-
     @abstractmethod
     def view(self, row: Row) -> RowsView:
         """Return one instance, a checked row, before this law."""
@@ -136,6 +131,28 @@ class RowsLaw(CountingLaw):
         super().__init__(model, distribution)
         self.rows, self.weights = checked_rows(model, distribution), distribution.weights
         self.table = Table(model, self.rows, self.weights)
+
+    def prover(self, view: View, task: Task) -> Prover:
+        """Return what is known of the sets of an instance at one level.
+
+        On request, and of several rivals before many rows, sets are searched on a part of the rows.
+        """
+        assert isinstance(view, PartedView)
+        first = self.first_part(view, task)
+        if first is None:
+            return RowsProver(view, task)
+        return PartProver(view, task, self._shuffled, first)
+
+    def first_part(self, view: PartedView, task: Task) -> int | None:
+        """Return how many rows a search begins with; None for all."""
+        sample: int | None = self.distribution.sample
+        return sample
+
+    @cached_property
+    def _shuffled(self) -> NDArray[np.intp]:
+        """All rows in the order in which they are drawn."""
+        rng = np.random.default_rng(self.distribution.random_state)
+        return rng.permutation(len(self.rows)).astype(np.intp)
 
     @cached_property
     def means(self) -> NDArray[np.float64]:

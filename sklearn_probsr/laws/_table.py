@@ -6,6 +6,7 @@ once.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +25,10 @@ from sklearn_probsr.engines.rows._floors import (
 )
 from sklearn_probsr.model._base import Model
 
-__all__ = ["Table", "distinct_states", "worth"]
+__all__ = ["Places", "Table", "distinct_states", "worth"]
+
+# Some of the rows: a slice of them is not copied.
+Places = NDArray[np.intp] | slice
 
 # Contributions of an instance below this, of values below this times the largest of the background,
 # are cut to whole numbers in floats (Proposition 38).
@@ -71,6 +75,17 @@ class Table:
         self.single = np.array([len(at) == 1 for at in self.columns], dtype=np.bool_)
         self._wholes: dict[tuple[bytes, int], NDArray[np.int64]] = {}
         self._extremes: dict[tuple[bytes, int], tuple[Fraction, Fraction]] = {}
+
+    def part(self, places: Places) -> Table:
+        """Return some of the rows; what columns are like is what they are in all of them."""
+        found = copy.copy(self)
+        found.__dict__.pop("_ones", None)
+        found.rows, found.counts = _frozen(self.rows[places]), self.counts[places]
+        if self.binary:
+            found.ranges_of_ones = self.ranges_of_ones
+        else:
+            found._ranges = self._ranges
+        return found
 
     @property
     def nbytes(self) -> int:

@@ -63,11 +63,6 @@ def write_reasons(
             "confidence": reasons.confidence,
             "method": reasons.method,
             "forced": reasons.forced,
-            "only": reasons.only,
-            "words": {
-                str(i): {str(unit): words for unit, words in told.items()}
-                for i, told in reasons.words.items()
-            },
             "exact": {str(i): str(value) for i, value in reasons.exact.items()},
             "flagged": {str(i): list(told) for i, told in reasons.flagged.items()},
             "shown": _shown(reasons.shown),
@@ -88,7 +83,9 @@ def _shown(values: Any) -> Any:
 
 def _law(model: Model, law: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return what JSON says of a distribution, and its arrays."""
-    told: dict[str, Any] = {"kind": type(law).__name__, "p": None, "matching": None}
+    told: dict[str, Any] = {
+        "kind": type(law).__name__, "p": None, "matching": None, "sample": None,
+    }  # fmt: skip
     arrays: dict[str, NDArray[Any]] = {}
     match law:
         case Uniform():
@@ -98,6 +95,8 @@ def _law(model: Model, law: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]
         case Background() | Marginals() | Matching():
             whole = checked_rows if isinstance(law, Matching) else rows_before
             arrays = {"rows": whole(model, law), "weights": law.weights}
+            if isinstance(law, Background) and law.sample is not None:
+                told["sample"] = [law.sample, law.random_state]
             if isinstance(law, Matching):
                 told["matching"] = [law.min_rows, str(law.confidence), law.cautious]
                 arrays["confirming"] = law.confirming

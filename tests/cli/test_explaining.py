@@ -58,6 +58,20 @@ def test_no_proof_is_tried_if_none_is_wanted(run):
     assert run(*EXPLAIN, "--prove", "maybe").code == 2
 
 
+def test_sets_are_searched_on_a_sample_and_counted_over_all_rows(run, fails):
+    """--sample N: guarantees are those over all rows, and every text says how many were drawn."""
+    told = json.loads(run(*EXPLAIN, "--sample", "5", "--json").out)
+    assert told["distribution"] == "replacement by 5 of 16 background rows"
+    assert all(row["guarantee"]["lower"] * 16 % 1 == 0 for row in told["rows"])
+    done = run(*COMPARE, "--sample", "5", "-o", "s.csv")
+    assert "by those of the 16 rows of data.csv; sets are searched on 5." in done.out
+    assert run(*EXPLAIN, "--sample", "0").code == 2
+    assert fails(*EXPLAIN, "--sample", "5", "--independent") == (
+        "--sample is about rows that replace features together, and --independent has none. Leave "
+        "one of them out."
+    )
+
+
 @pytest.mark.parametrize("command", [EXPLAIN, COMPARE])
 def test_rules_that_cannot_be_kept(fails, command):
     """They are told in the terms of the command line."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.rows._counts import Rows, shift
 
-__all__ = ["branch_and_bound", "least_size"]
+__all__ = ["branch_and_bound", "least_size", "needed_alone"]
 
 # The most numbers in the table of a branch and bound.
 _MOST_CELLS = 2**26
@@ -36,9 +36,15 @@ def _needed_alone(rows: Rows, i: int, floor: int, most: int) -> int:
     return size
 
 
-@kernel
 def least_size(rows: Rows, needed: int, floor: int, most: int) -> int:
-    """Return a size, at most ``most``, that no set of a needed weight is smaller than.
+    """Return a size, at most ``most``, below which no set has a needed weight (Lemma 32)."""
+    enough = np.cumsum(needed_alone(rows, floor, most)[:-1]) >= needed
+    return int(np.argmax(enough)) if enough.any() else most
+
+
+@kernel
+def needed_alone(rows: Rows, floor: int, most: int) -> NDArray[np.int64]:
+    """Return the weight of the rows that need 0, 1, 2, ... members, ``most`` or more at the end.
 
     Each row on its own needs so many of the members that gain it the most (Lemma 32).
     """
@@ -50,12 +56,7 @@ def least_size(rows: Rows, needed: int, floor: int, most: int) -> int:
         for i in range(r * rivals, (r + 1) * rivals):
             size = max(size, _needed_alone(rows, i, floor, most))
         weight[size] += rows.weights[r]
-    total = np.int64(0)
-    for size in range(most):
-        total += weight[size]
-        if total >= needed:
-            return size
-    return most
+    return weight
 
 
 @inner

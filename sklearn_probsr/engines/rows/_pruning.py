@@ -8,10 +8,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.rows._counts import Rows, count, shift
+from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines.rows._counts import Rows, count, shift, worst_of
 
 __all__ = ["is_needed", "prune"]
+
+# Rows after which it is seen whether enough are lost.
+_BLOCK = 512
 
 
 @kernel
@@ -48,17 +51,35 @@ def prune(
     return stays, True
 
 
+@inner
+def _surely_lost(
+    margins: NDArray[np.int64], weights: NDArray[np.int64], doubt: int, spare: int
+) -> bool:
+    """Tell whether the rows that surely lose the class weigh more than may be lost (Lemma 31)."""
+    lost = np.int64(0)
+    n = len(weights)
+    for start in range(0, n, _BLOCK):
+        for r in range(start, min(start + _BLOCK, n)):
+            worst = worst_of(margins, r, n)
+            lost += weights[r] * (worst < 0) * (worst <= -doubt)
+        if lost > spare:
+            return True
+    return False
+
+
 @kernel
 def is_needed(rows: Rows, chosen: NDArray[np.intp], mixed: int, needed: int, doubt: int) -> bool:
     """Prove that nothing can be left out: no set of the first ``mixed``, none of the others alone.
 
-    Sets are gone through so that each differs from the one before by one member. False is no proof
-    of the contrary: a row may have been in doubt.
+    Sets are gone through so that each differs from the one before by one member, and rows only
+    until those that are surely lost weigh too much. False is no proof of the contrary: a row may
+    have been in doubt.
     """
     margins = rows.margins.copy()
     for i in range(len(chosen)):
         shift(margins, rows, chosen[i], 1)
     out = np.zeros(len(chosen), dtype=np.bool_)
+    spare = rows.weights.sum() - needed
     for step in range(1, 2**mixed + len(chosen) - mixed):
         i = 0
         if step < 2**mixed:
@@ -68,8 +89,7 @@ def is_needed(rows: Rows, chosen: NDArray[np.intp], mixed: int, needed: int, dou
             i = mixed + step - 2**mixed
         out[i] = not out[i]
         shift(margins, rows, chosen[i], -1 if out[i] else 1)
-        kept, doubtful = count(margins, rows.weights, doubt)
-        if doubtful or kept >= needed:
+        if not _surely_lost(margins, rows.weights, doubt, spare):
             return False
         if step == 2**mixed - 1:  # of the mixed ones, the last alone is out
             for j in range(mixed):
