@@ -12,7 +12,7 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup docs dist demo test measured interpreted coverage bench graph pictures screenshots lint format types ci clean
+.PHONY: help setup docs dist demo test measured interpreted coverage bench clusters graph pictures screenshots lint format types ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,10 +41,23 @@ coverage: ## Run both and report the lines that neither ran
 bench: $(VENV)/.test ## Run the benchmarks
 	@$(BIN)/python -m tests.benchmarks
 
+# An environment of their own: Dask, Spark and Ray take most of a gigabyte.
+clusters: build/clusters/.ready ## Run the scripts for Dask, Spark and Ray on these
+	@build/clusters/bin/python -m pytest -q -rs -p no:cacheprovider tests/explain/test_engines.py
+
+build/clusters/.ready: pyproject.toml
+	@$(if $(FOUND),,$(error $(TOO_OLD)))
+	@echo "Installing Dask, Spark and Ray into build/clusters (takes two minutes)"
+	@"$(FOUND)" -m venv --clear build/clusters
+	@build/clusters/bin/python -m pip install -qq --disable-pip-version-check --no-input \
+		-e ".[all,test,clusters]"
+	@touch $@
+
 # Warnings are errors, links inside the site are followed, and nothing is loaded from elsewhere.
 docs: $(VENV)/.docs ## Build the site into build/site
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 	@$(BIN)/python docs/check_site.py build/site
+	@$(BIN)/python docs/look_at_site.py build/site
 
 dist: $(VENV)/.release ## Build sdist and wheel into dist, and check them
 	@rm -rf dist

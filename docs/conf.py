@@ -79,6 +79,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
+    "capture_repr": ("_repr_html_",),
     "copyfile_regex": r".*\.rst",
     "download_all_examples": False,
     "matplotlib_animations": False,

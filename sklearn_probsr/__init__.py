@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         sufficient_reasons,
     )
     from sklearn_probsr.adapters import Adapted, adapt, register_adapter, to_linear_model
+    from sklearn_probsr.adapters._dummies import group_dummies
+    from sklearn_probsr.adapters._scorecard import scorecard
     from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
     from sklearn_probsr.distributions._matching import Matching
     from sklearn_probsr.exceptions import (
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from sklearn_probsr.model._enclosure import Enclosure, Verdict
     from sklearn_probsr.model._linear import LinearModel
     from sklearn_probsr.model._units import Unit
+    from sklearn_probsr.questions._alternatives import Alternatives, alternatives
+    from sklearn_probsr.questions._breaking import BreakingSet, breaking_set
+    from sklearn_probsr.questions._outlook import Outlook, outlook
     from sklearn_probsr.report._compare import compare
     from sklearn_probsr.report._comparison import Comparison
     from sklearn_probsr.results._curve import GuaranteeCurve
@@ -75,6 +80,7 @@ __all__ = [
     "alternatives",
     "breaking_set",
     "compare",
+    "group_dummies",
     "guarantee",
     "guarantee_curve",
     "guarantee_scorer",
@@ -84,6 +90,7 @@ __all__ = [
     "plots",
     "register_adapter",
     "register_law",
+    "scorecard",
     "sufficient_reason",
     "sufficient_reasons",
     "to_linear_model",
@@ -114,6 +121,8 @@ _HOMES = {
     "explain._transformer": ("SufficientReasonTransformer",),
     "model._units": ("Unit",),
     "adapters": ("Adapted", "adapt", "register_adapter", "to_linear_model"),
+    "adapters._dummies": ("group_dummies",),
+    "adapters._scorecard": ("scorecard",),
     "exceptions": ("InvalidInputError", "ProbSRError", "UndecidedError", "UnreachableError"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -124,6 +124,8 @@ def sufficient_reason(
     prove: str | bool = "auto",
     max_evals: int | None = None,
     time_limit: float = 10.0,
+    present_only: bool = False,
+    supporting_only: bool = False,
 ) -> SufficientReason:
     """Find the fewest features of ``x`` that keep its class with probability at least delta.
 
@@ -157,6 +159,10 @@ def sufficient_reason(
         The most sets of one size that a proof may look at.
     time_limit : float, default=10.0
         The most seconds of an integer programme.
+    present_only : bool, default=False
+        Whether only features that are there may be chosen.
+    supporting_only : bool, default=False
+        Whether only facts that speak for the class may be chosen.
 
     Returns
     -------
@@ -168,7 +174,7 @@ def sufficient_reason(
     InvalidInputError
         If an argument is not what it should be.
     UnreachableError
-        If delta cannot be reached without the features in ``exclude``.
+        If delta cannot be reached with the features that are allowed.
 
     Examples
     --------
@@ -183,8 +189,9 @@ x2 = 0 (2 of 5 features; no smaller set reaches 0.875).
     """
     law = law_of(model, distribution)
     options = Options(
-        delta, epsilon, gamma, include, exclude, max_size, prove, max_evals, time_limit
-    )
+        delta, epsilon, gamma, include, exclude, max_size, prove, max_evals, time_limit,
+        present_only, supporting_only,
+    )  # fmt: skip
     return answer(law, model.check_row(x)[None, :], options, method, random_state)[0]
 
 
@@ -204,6 +211,8 @@ def sufficient_reasons(
     prove: str | bool = "auto",
     max_evals: int | None = None,
     time_limit: float = 10.0,
+    present_only: bool = False,
+    supporting_only: bool = False,
 ) -> SufficientReasons:
     """Find for each row the fewest features that keep its class with probability at least delta.
 
@@ -247,6 +256,15 @@ def sufficient_reasons(
         rows) or a million terms of a Fourier sum (over independent features).
     time_limit : float, default=10.0
         The most seconds that an integer programme may take in a row.
+    present_only : bool, default=False
+        Whether only features that are there may be chosen: words that occur, flags that are 1,
+        numbers other than 0. A category, or a bin, is always there. What is in ``include`` is in
+        the reason in any case.
+    supporting_only : bool, default=False
+        Whether only facts may be chosen that speak for the class: that contribute more to it than
+        they do on average under the distribution (of several classes, in the duel with the
+        runner-up). Either option may leave delta out of reach, as ``exclude`` may, and what is
+        proved speaks of the sets that are allowed.
 
     Returns
     -------
@@ -259,7 +277,7 @@ def sufficient_reasons(
     InvalidInputError
         If an argument is not what it should be.
     UnreachableError
-        If delta cannot be reached for a row without the features in ``exclude``.
+        If delta cannot be reached for a row with the features that are allowed.
 
     Examples
     --------
@@ -273,8 +291,9 @@ def sufficient_reasons(
     """
     law = law_of(model, distribution)
     options = Options(
-        delta, epsilon, gamma, include, exclude, max_size, prove, max_evals, time_limit
-    )
+        delta, epsilon, gamma, include, exclude, max_size, prove, max_evals, time_limit,
+        present_only, supporting_only,
+    )  # fmt: skip
     return answer(law, model.check_rows(X), options, method, random_state)
 
 
@@ -329,6 +348,7 @@ def answer(
         forced=task.include,
         exact=found.exact,
         flagged={i: ("unreachable", text) for i, text in found.flagged.items()},
+        only=task.only,
     )
 
 

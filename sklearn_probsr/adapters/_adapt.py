@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.adapters._adapted import Adapted
 from sklearn_probsr.adapters._agreement import compare
-from sklearn_probsr.adapters._columns import Base, Columns, Kind
+from sklearn_probsr.adapters._columns import Base, Columns, Kind, may_go
 from sklearn_probsr.adapters._decision import Choice, Contest, Decision, choose, contest
 from sklearn_probsr.adapters._follow import follow
 from sklearn_probsr.adapters._raw import RawColumns, raw_columns
@@ -181,7 +181,7 @@ def adapt_on(
         else _model(choice, bases, units)
     )
     if made is not None:
-        compare(estimator, sample, model, made, bases, choice, name)
+        compare(estimator, sample, model, made, bases.at, choice, name)
     return Adapted(model, tuple(units), raw.names, raw, tuple(bases), _cut(choice))
 
 
@@ -245,23 +245,36 @@ def _decision(estimator: Any, raw: RawColumns, binary: bool) -> Decision:
     return found
 
 
-def _bases(choice: Choice | Contest) -> list[Base]:
+class Used(list[Base]):
+    """The base columns that a decision uses, and their places among all of them."""
+
+    def __init__(self, bases: Sequence[Base], at: Sequence[int]) -> None:
+        order = sorted(at, key=lambda i: bases[i].raw)
+        super().__init__(bases[i] for i in order)
+        self.at = np.array(order, dtype=np.intp)
+
+
+def _bases(choice: Choice | Contest) -> Used:
     """Return the base columns that a decision uses, unit by unit."""
-    matrix = choice.columns.matrix.tocoo()
-    used = np.unique(matrix.coords[1][matrix.data != 0])
-    bases = [choice.columns.bases[i] for i in used] or list(choice.columns.bases)
-    order = sorted(range(len(bases)), key=lambda i: bases[i].raw)
-    return [bases[i] for i in order]
+    columns = choice.columns
+    matrix = columns.matrix.tocoo()
+    used = np.zeros(len(columns.bases), dtype=np.bool_)
+    used[matrix.coords[1][matrix.data != 0]] = True
+    idle = may_go(columns.bases)
+    if idle.any():
+        weights = np.asarray(columns.matrix.T @ choice.coef.T).reshape(len(used), -1)
+        some = used & (~idle | weights.any(axis=1))
+        used = some if some.any() else used & (np.cumsum(used) == 1)
+    return Used(columns.bases, np.flatnonzero(used if used.any() else ~used).tolist())
 
 
-def _folded(choice: Choice | Contest, bases: Sequence[Base]) -> NDArray[np.float64]:
+def _folded(choice: Choice | Contest, bases: Used) -> NDArray[np.float64]:
     """Return weights over the base columns, of one score or of each."""
-    place = {id(base): i for i, base in enumerate(choice.columns.bases)}
-    weights = np.asarray(choice.columns.matrix.T @ choice.coef.T)[[place[id(b)] for b in bases]]
+    weights = np.asarray(choice.columns.matrix.T @ choice.coef.T)[bases.at]
     return weights.T + 0.0  # no negative zeros
 
 
-def _contest(choice: Contest, bases: Sequence[Base], units: Sequence[Unit]) -> ArgmaxModel:
+def _contest(choice: Contest, bases: Used, units: Sequence[Unit]) -> ArgmaxModel:
     """Fold the affine steps into the weights of every score."""
     names, asked = _names(bases, units)
     return ArgmaxModel(
@@ -274,7 +287,7 @@ def _contest(choice: Contest, bases: Sequence[Base], units: Sequence[Unit]) -> A
     )
 
 
-def _model(choice: Choice, bases: Sequence[Base], units: Sequence[Unit]) -> LinearModel:
+def _model(choice: Choice, bases: Used, units: Sequence[Unit]) -> LinearModel:
     """Fold the affine steps into weights and threshold."""
     weights = _folded(choice, bases)
     threshold = choice.cut - (choice.intercept + float(choice.coef @ choice.columns.offset))

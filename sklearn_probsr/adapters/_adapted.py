@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.adapters._card import adapted_card
 from sklearn_probsr.adapters._columns import Base, is_missing
+from sklearn_probsr.adapters._hashed import words_in
 from sklearn_probsr.adapters._labels import is_number
 from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._running import Input
@@ -160,6 +161,15 @@ class Adapted:
             found[unit.name] = pd.Series(values, index=raw.index)
         return pd.DataFrame(found)
 
+    def words(self, raw: Any, sets: Any) -> dict[int, dict[int, tuple[str, ...]]]:
+        """Return by row and unit the words in checked raw rows that units do not name.
+
+        Of each row those of a set of units that words were hashed to, as far as it has any.
+        """
+        firsts = self._firsts
+        hashed = [j for j in np.unique(sets.features).tolist() if firsts[j].hashes]
+        return words_in(raw, {j: firsts[j] for j in hashed}, sets) if hashed else {}
+
     @property
     def _firsts(self) -> list[Base]:
         """The first column of every unit."""
@@ -232,7 +242,7 @@ class Adapted:
 
 
 def _describe(unit: Unit, value: Any, columns: NDArray[np.float64]) -> str:
-    if unit.states is not None and unit.labels:
+    if unit.labels:
         return unit.describe(columns.tolist())
     if is_missing(value):
         return f"{unit.name} is missing"

@@ -33,7 +33,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
-from sklearn_probsr.adapters._parts import Affine, PerColumn
+from sklearn_probsr.adapters._parts import Affine, PerColumn, Weights
 from sklearn_probsr.adapters._registry import registered
 from sklearn_probsr.exceptions import InvalidInputError
 
@@ -143,14 +143,11 @@ def _function(step: Any) -> Affine | PerColumn:
 @registered(
     "transformer",
     TfidfTransformer,
-    note="with `norm=None` and `sublinear_tf=False`: folded",
+    note="with `norm=None` and `sublinear_tf=False` folded; else a feature is a word's weight",
 )
-def _tfidf(step: Any) -> Affine:
+def _tfidf(step: Any) -> Affine | Weights:
     if step.norm is not None or step.sublinear_tf:
-        raise InvalidInputError(
-            f"TfidfTransformer must have norm=None and sublinear_tf=False, got norm={step.norm!r} "
-            f"and sublinear_tf={step.sublinear_tf}: it is not linear in the counts otherwise."
-        )
+        return Weights()
     if step.use_idf:
         return _diagonal(step.idf_, 0.0)
     return Affine(None)

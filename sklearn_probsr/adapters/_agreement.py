@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._columns import Base
 from sklearn_probsr.adapters._decision import Choice, Contest
 from sklearn_probsr.adapters._running import names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
@@ -23,7 +21,7 @@ def compare(
     X: Any,
     model: Model,
     rows: NDArray[np.float64],
-    bases: Sequence[Base],
+    at: NDArray[np.intp],
     choice: Choice | Contest,
     name: str,
 ) -> None:
@@ -43,7 +41,7 @@ def compare(
     for i in np.flatnonzero((theirs >= 0) & (ours != theirs)):
         labels = [choice.classes[int(won[i])] for won in (theirs, ours)]
         row = f"row {i} of {name}"
-        if _is_close(rows[i], bases, choice, int(theirs[i]), int(ours[i])):
+        if _is_close(rows[i], at, choice, int(theirs[i]), int(ours[i])):
             warnings.warn(
                 f"{row} lies on the threshold, up to rounding: the estimator says {labels[0]!r}, "
                 f"the model says {labels[1]!r} by the exact sum of its weights.",
@@ -61,7 +59,7 @@ def compare(
 
 def _is_close(
     row: NDArray[np.float64],
-    bases: Sequence[Base],
+    at: NDArray[np.intp],
     choice: Choice | Contest,
     theirs: int,
     ours: int,
@@ -74,11 +72,10 @@ def _is_close(
     else:
         coef, intercept, cut, sizes = choice.coef, choice.intercept, choice.cut, np.abs(choice.coef)
     columns = choice.columns
-    place = {id(base): i for i, base in enumerate(columns.bases)}
     full = np.zeros(len(columns.bases))
-    full[[place[id(base)] for base in bases]] = row
+    full[at] = row
     inner = columns.matrix @ full + columns.offset
     score = float(coef @ inner) + intercept - cut
     inner_size = abs(columns.matrix) @ np.abs(full) + np.abs(columns.offset)
     size = float(sizes @ inner_size) + float(np.abs(choice.intercept).sum()) + abs(cut)
-    return abs(score) <= 8 * (len(columns) + len(bases) + 2) * choice.precision * size
+    return abs(score) <= 8 * (len(columns) + len(at) + 2) * choice.precision * size

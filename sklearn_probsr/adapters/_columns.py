@@ -7,6 +7,7 @@ base columns. At the end of the pipeline, the base columns are the columns of th
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -18,7 +19,7 @@ from scipy import sparse
 
 from sklearn_probsr.adapters._running import Rows
 
-__all__ = ["Base", "Columns", "Domain", "Kind", "is_missing", "same", "stack"]
+__all__ = ["Base", "Chain", "Columns", "Domain", "Kind", "is_missing", "may_go", "same", "stack"]
 
 
 class Kind(Enum):
@@ -28,7 +29,8 @@ class Kind(Enum):
     REAL = "numbers"
     FINITE = "a function of the raw column with finitely many values"
     FLAG = "0 or 1, a feature of its own"
-    COUNT = "a number, a feature of its own"
+    COUNT = "a number of times, a feature of its own"
+    WEIGHT = "a number, a feature of its own"
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class Base:
 
     ``rows`` and ``at`` say where it is computed, ``raw`` on which raw column it depends, ``own``
     names the feature if the raw column holds many of them, as a text holds words, and ``source`` is
-    then the column that counts the word, if this one is made of it.
+    then the column that counts the word, if this one is made of it. ``hashes`` is the transformer
+    and the column of it that words were hashed to, if they were.
     """
 
     rows: Rows
@@ -94,6 +97,7 @@ class Base:
     own: str | None = None
     labels: tuple[str, ...] = ()
     source: Base | None = None
+    hashes: Any = None
 
     @property
     def unit(self) -> tuple[int, str]:
@@ -106,7 +110,7 @@ class Columns:
     """The columns at one place: ``matrix @ base + offset``, one row of the matrix for each."""
 
     rows: Rows
-    bases: tuple[Base, ...]
+    bases: Sequence[Base]
     matrix: Any
     offset: NDArray[np.float64]
     raw_names: tuple[str, ...]
@@ -151,27 +155,65 @@ class Columns:
     def new(self, bases: Sequence[Base], rows: Rows) -> Columns:
         """Return new base columns as they are."""
         n = len(bases)
-        return replace(self, rows=rows, bases=tuple(bases), matrix=_identity(n), offset=np.zeros(n))
+        held = tuple(bases) if isinstance(bases, list) else bases
+        return replace(self, rows=rows, bases=held, matrix=_identity(n), offset=np.zeros(n))
+
+
+class Chain(Sequence[Base]):
+    """Base columns of several blocks behind each other, none of which is made before its time."""
+
+    def __init__(self, parts: Sequence[Sequence[Base]]) -> None:
+        self.parts = parts
+        self.ends = np.cumsum([len(part) for part in parts]).tolist()
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self[k] for k in range(len(self))[i]]
+        at = range(len(self))[i]
+        which = bisect_right(self.ends, at)
+        return self.parts[which][at - (self.ends[which - 1] if which else 0)]
+
+
+def may_go(bases: Sequence[Base]) -> NDArray[np.bool_]:
+    """Tell which base columns are no features unless they have a weight."""
+    parts = bases.parts if isinstance(bases, Chain) else [bases]
+    return np.repeat(
+        [bool(getattr(part, "may_go", False)) for part in parts], list(map(len, parts))
+    )
 
 
 def stack(blocks: Sequence[Columns], rows: Rows) -> Columns:
     """Return columns side by side; they share the base columns that they have in common."""
-    places: dict[int, int] = {}
-    bases: list[Base] = []
-    for base in (base for block in blocks for base in block.bases):
-        if id(base) not in places:
-            places[id(base)] = len(bases)
-            bases.append(base)
-    parts = []
+    known: dict[int, int] = {}
+    held: list[Sequence[Base]] = []
+    places = []
+    n = 0
     for block in blocks:
-        part = sparse.coo_array(block.matrix)
-        at = np.array([places[id(base)] for base in block.bases], dtype=np.intp)
-        row, column = part.coords
-        shape = (len(block), len(bases))
-        parts.append(sparse.coo_array((part.data, (row, at[column])), shape=shape))
+        at = []
+        for part in block.bases.parts if isinstance(block.bases, Chain) else [block.bases]:
+            if not isinstance(part, tuple):  # whole, as its columns are made when asked for
+                if id(part) not in known:
+                    known[id(part)], n = n, n + len(part)
+                    held.append(part)
+                at.append(np.arange(len(part)) + known[id(part)])
+                continue
+            fresh = [base for base in part if id(base) not in known]
+            known |= {id(base): n + i for i, base in enumerate(fresh)}
+            held, n = [*held, tuple(fresh)], n + len(fresh)
+            at.append(np.array([known[id(base)] for base in part], dtype=np.intp))
+        places.append(np.concatenate(at))
+    parts = []
+    for block, at_block in zip(blocks, places, strict=True):
+        entries = sparse.coo_array(block.matrix)
+        row, column = entries.coords
+        shape = (len(block), n)
+        parts.append(sparse.coo_array((entries.data, (row, at_block[column])), shape=shape))
     matrix = sparse.csr_array(sparse.vstack(parts))
     offset = np.concatenate([block.offset for block in blocks])
-    return replace(blocks[0], rows=rows, bases=tuple(bases), matrix=matrix, offset=offset)
+    return replace(blocks[0], rows=rows, bases=Chain(held), matrix=matrix, offset=offset)
 
 
 def _identity(n: int) -> Any:

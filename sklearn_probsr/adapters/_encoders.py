@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.preprocessing import (
     Binarizer,
@@ -22,6 +22,7 @@ from sklearn.preprocessing import (
 from sklearn_probsr.adapters._columns import is_missing, same
 from sklearn_probsr.adapters._parts import PerColumn, Words
 from sklearn_probsr.adapters._registry import registered
+from sklearn_probsr.adapters._vocabulary import Buckets
 
 __all__: list[str] = []
 
@@ -137,4 +138,44 @@ def _curve(step: Any) -> PerColumn:
     note="one feature per word: binary with `binary=True`, else the count",
 )
 def _words(step: Any) -> Words:
-    return Words([str(word) for word in step.get_feature_names_out()], bool(step.binary))
+    return Words(_names(step), bool(step.binary))
+
+
+@registered(
+    "transformer",
+    TfidfVectorizer,
+    note="one feature per word: with `norm=None` and `sublinear_tf=False` as `CountVectorizer`, "
+    "else the word's weight",
+)
+def _weighted(step: Any) -> Words:
+    if step.norm is not None or step.sublinear_tf:
+        return Words(_names(step), False, weights=True)
+    if not step.use_idf:
+        return Words(_names(step), bool(step.binary))
+    return Words(_names(step), bool(step.binary), counter=_counter(step), scale=step.idf_)
+
+
+def _names(step: Any) -> list[str]:
+    return [str(word) for word in step.get_feature_names_out()]
+
+
+def _counter(step: Any) -> CountVectorizer:
+    """Return what counts the words that a vectorizer weighs."""
+    own = CountVectorizer().get_params(deep=False)
+    known = step.get_params(deep=False)
+    counter = CountVectorizer(**{name: known[name] for name in own})
+    counter.vocabulary_, counter.fixed_vocabulary_ = step.vocabulary_, step.fixed_vocabulary_
+    return counter
+
+
+@registered(
+    "transformer",
+    HashingVectorizer,
+    note='one feature per column that has a weight, named "hash 51234"; any `norm`',
+)
+def _hashed(step: Any) -> Words:
+    names = Buckets(step.n_features)
+    counted = step.norm is None and not step.alternate_sign
+    # Two words may share a column, so that a count of 1 is not one word: no flags but by binary.
+    flags = counted and step.binary
+    return Words(names, flags, weights=not counted)

@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_probsr.adapters import _affine, _classifiers, _compose, _encoders, _wrappers  # noqa: F401
 from sklearn_probsr.adapters._columns import Base, Columns, Domain, Kind
 from sklearn_probsr.adapters._decision import Decision
-from sklearn_probsr.adapters._parts import Affine, Linear, PerColumn, Words
+from sklearn_probsr.adapters._parts import Affine, Linear, PerColumn, Weights, Words
 from sklearn_probsr.adapters._registry import find, name_of
 from sklearn_probsr.adapters._running import Output, as_floats
+from sklearn_probsr.adapters._vocabulary import weights_of, words_of
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._units import exact_text
 
@@ -49,7 +50,9 @@ def _step(part: Any, estimator: Any, columns: Columns) -> Columns:
     if isinstance(part, PerColumn):
         return _PerColumnStep(part, estimator, columns).columns_out()
     if isinstance(part, Words):
-        return _words(part, estimator, columns)
+        return words_of(part, estimator, columns)
+    if isinstance(part, Weights):
+        return weights_of(estimator, columns)
     if not hasattr(part, "transform"):
         raise InvalidInputError(
             f"the adapter of {name_of(estimator)} must return an Affine, PerColumn or Words, or a "
@@ -105,27 +108,6 @@ def _affinely(part: Affine, step: Any, columns: Columns) -> Columns:
             f"{name_of(step)} takes {np.shape(matrix)[1]} columns, {len(columns)} reach it."
         )
     return columns.affine(matrix, part.offset, rows)
-
-
-def _words(part: Words, step: Any, columns: Columns) -> Columns:
-    if len(columns) != 1 or columns.sources(0)[0].kind is not Kind.RAW:
-        raise InvalidInputError(
-            f"{name_of(step)} must get one raw column of texts, got {len(columns)} columns."
-        )
-    base, rows = columns.sources(0)[0], Output(step, columns.rows)
-    before = f"{base.name}: " if len(columns.raw_names) > 1 else ""
-    kind = Kind.FLAG if part.binary else Kind.COUNT
-    bases = []
-    for i, word in enumerate(part.words):
-        labels = (f"{before}without {word!r}", f"{before}with {word!r}")
-        own = f"{before}{word}"
-        bases.append(
-            Base(
-                rows, i, len(part.words), base.raw, own, kind,
-                own=own, labels=labels if part.binary else (),
-            )
-        )  # fmt: skip
-    return columns.new(bases, rows)
 
 
 class _PerColumnStep:
@@ -200,33 +182,37 @@ class _PerColumnStep:
         made: dict[str, Any] = {
             "rows": self.rows, "at": k, "width": len(self.owners), "raw": first.raw,
             "name": label + suffix, "own": first.own,
-            "source": (first.source or first) if first.own else None,
+            "source": (first.source or first) if first.own else None, "hashes": first.hashes,
         }  # fmt: skip
         if kinds == {Kind.FINITE}:
             return Base(kind=Kind.FINITE, domain=domain, **made)
-        if kinds == {Kind.COUNT}:
-            return self._counted(j, kind, made)
+        if kinds <= {Kind.COUNT, Kind.WEIGHT}:
+            return self._counted(j, kind, first, made)
         if kind == "finite":
             return Base(kind=Kind.FINITE, domain=domain.merge(self._domain(j, sources)), **made)
         keeps = kind == "keep" and kinds == {Kind.RAW} and self._untouched(j)
         missing = Domain(missing=self._markers()) if kind == "keep" else Domain()
         return Base(kind=Kind.RAW if keeps else Kind.REAL, domain=domain.merge(missing), **made)
 
-    def _counted(self, j: int, kind: str, made: dict[str, Any]) -> Base:
-        """Return a base column made of a word's count."""
+    def _counted(self, j: int, kind: str, first: Base, made: dict[str, Any]) -> Base:
+        """Return a base column made of a word's count, or of its weight."""
         if kind != "finite":
-            return Base(kind=Kind.COUNT, **made)
+            return Base(kind=Kind.WEIGHT, labels=first.labels, **made)
         cuts = self._cuts(j)
         if len(cuts) != 1 or self.part.values is not None:
             raise InvalidInputError(
                 f"{name_of(self.step)} after word counts is not supported, only Binarizer. Use "
                 "CountVectorizer(binary=True)."
             )
-        word = made["own"]
-        cut = exact_text(cuts[0])
-        labels = (f"{word}: {cut} times or fewer", f"{word}: more than {cut} times")
-        if 0 <= cuts[0] < 1:
-            labels = (f"without {word!r}", f"with {word!r}")
+        word, cut = made["own"], exact_text(cuts[0])
+        labels: tuple[str, ...] = (
+            f"{word}: {cut} times or fewer",
+            f"{word}: more than {cut} times",
+        )
+        if first.kind is Kind.WEIGHT:
+            labels = (f"{word}: at most {cut}", f"{word}: more than {cut}")
+        if cuts[0] == 0 or (first.kind is Kind.COUNT and 0 <= cuts[0] < 1):
+            labels = first.labels
         return Base(kind=Kind.FLAG, labels=labels, **made)
 
     def _untouched(self, j: int) -> bool:

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["Affine", "Linear", "PerColumn", "Words", "boundary", "sigmoid"]
+__all__ = ["Affine", "Linear", "PerColumn", "Weights", "Words", "boundary", "sigmoid"]
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,32 @@ class PerColumn:
 
 @dataclass(frozen=True)
 class Words:
-    """A transformer of one text: each word is a feature, there or not, or counted."""
+    """A transformer of one text: each word is a feature, there or not, counted, or weighed.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The word of each column.
+    binary : bool
+        Whether a column is 0 or 1.
+    weights : bool, default=False
+        Whether a column is neither 0 or 1 nor a count, but a weight. It may depend on the other
+        words of the text; to the model it is a number like any other.
+    counter : transformer or None, default=None
+        What counts the words, if the columns are ``scale`` times its own.
+    scale : array-like of shape (words,) or None, default=None
+    """
 
     words: Sequence[str]
     binary: bool
+    weights: bool = False
+    counter: Any = None
+    scale: Any = None
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A transformer of word counts that makes each a weight, which other words may change."""
 
 
 @dataclass(frozen=True)

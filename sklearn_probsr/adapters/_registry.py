@@ -35,8 +35,6 @@ _IMPOSSIBLE = {
     "GaussianNB": "its score is quadratic, unless all variances are equal",
     "OneVsOneClassifier": "it counts votes, which is not one linear score",
     "VotingClassifier": "it counts votes or averages probabilities, which is not linear",
-    "TfidfVectorizer": "it divides each text by its own length, unless norm=None; use "
-    "CountVectorizer",
     "StackingClassifier": "it feeds predictions to another model, which is not linear",
 }
 

@@ -5,6 +5,7 @@ Every step is run by scikit-learn itself, on the rows that it would get in the p
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from sklearn_probsr.model._checks import value_kind
 
 __all__ = ["Input", "Output", "Rows", "Taken", "as_floats", "names_may_lack"]
 
+_FILTERS = threading.RLock()
+
 
 @contextmanager
 def names_may_lack(X: Any) -> Iterator[None]:
@@ -25,7 +28,8 @@ def names_may_lack(X: Any) -> Iterator[None]:
     if not hasattr(X, "toarray"):
         yield
         return
-    with warnings.catch_warnings():
+    # Filters belong to the process: threads that come and go across each other would lose them.
+    with _FILTERS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         yield
 

@@ -45,10 +45,12 @@ def gather(bases: Sequence[Base], X: Any) -> Any:
         wanted = [bases[i].at for i in at]
         parts.append(rows if wanted == list(range(first.width)) else rows[:, wanted])
     order = np.argsort([i for at in places.values() for i in at])
-    if all(is_large(part) for part in parts):
-        whole = sparse_rows(sparse.hstack(parts, format="csr"), [b.name for b in bases], "X")
-        return whole.columns_at(order)
-    dense = [part.toarray() if is_large(part) else part for part in parts]
+    if all(map(sparse.issparse, parts)):
+        whole = sparse.hstack(parts, format="csr")
+        if is_large(whole):  # of many columns that words are hashed to few may be wanted
+            return sparse_rows(whole, [b.name for b in bases], "X").columns_at(order)
+        parts = [whole.toarray()]
+    dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
     return np.ascontiguousarray(np.hstack(dense)[:, order])
 
 
@@ -109,9 +111,10 @@ def make_units(
             units.append(Unit.binary(name, at[0], first.labels))
         else:
             # A number as it came, or as it was filled in, or a count; else it is a function of one.
-            own_values = len(at) == 1 and (first.kind is Kind.RAW or (own and not first.source))
+            own_values = len(at) == 1 and first.kind in {Kind.RAW, Kind.COUNT}
             states = ((0.0,), (1.0,)) if len(at) == 1 and binary[at[0]] else None
-            units.append(Unit(name, tuple(at), states, coded=not own_values))
+            labels = first.labels if own else ()
+            units.append(Unit(name, tuple(at), states, labels, coded=not own_values))
     return units
 
 
@@ -182,7 +185,7 @@ class _Trials:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # unknown categories, names that an array has not
             try:
-                rows = gather([self.bases[i] for i in at], self._frame(columns))
+                rows = np.asarray(gather([self.bases[i] for i in at], self._frame(columns)))
             except (TypeError, ValueError, IndexError):
                 return None
         return rows if np.isfinite(rows).all() else None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sklearn_probsr.explain._explainer import SufficientReasonExplainer
     from sklearn_probsr.report._comparison import Comparison
 
-__all__ = ["Case", "Request", "label_text", "load_case"]
+__all__ = ["Case", "Request", "label_text", "load_case", "split"]
 
 
 # A number that is written as Python writes it, and that a browser can count with.
@@ -44,6 +44,8 @@ class Request:
     max_size: int | None
     prove: str
     epsilon: float | None
+    present_only: bool
+    supporting_only: bool
     drop: Sequence[str]
     sep: str | None
     label: str | None
@@ -104,6 +106,8 @@ class Case:
             yield
         except UnreachableError as error:
             text = str(error).replace("the features in exclude", "those that --exclude names")
+            for name in ("present", "supporting"):
+                text = text.replace(f"{name}_only=True", f"--{name}-only")
             raise UnreachableError(text.replace("set max_size", "pass --max-size")) from error
         except InvalidInputError as error:
             text = str(error)
@@ -136,6 +140,8 @@ class Case:
             include=self.request.include,
             exclude=self.request.exclude,
             max_size=self.request.max_size,
+            present_only=self.request.present_only,
+            supporting_only=self.request.supporting_only,
             prove={"yes": True, "no": False}.get(self.request.prove, self.request.prove),
         )
 
@@ -189,8 +195,12 @@ class Case:
         return f"The model is right on {right} of {len(true)} rows ({share}), by {column}."
 
 
-def load_case(request: Request) -> Case:
-    """Read the files, the ones first that are read fastest."""
+def load_case(request: Request, table: Any = None) -> Case:
+    """Read the files, the ones first that are read fastest.
+
+    ``table`` are some rows in place of the whole data. What the model says of them is asked only if
+    they replace what is unknown.
+    """
     if request.uniform and request.independent:
         raise InvalidInputError(
             "--independent is about rows, and --background uniform has none. Leave one of them out."
@@ -203,16 +213,22 @@ def load_case(request: Request) -> Case:
         )
     _check_rules(request)
     for path in request.inputs:
-        check_input(path)
-    table, truth, ids = _table(request, request.data, other=False)
+        if table is None or path != request.data:
+            check_input(path)
+    whole = table is None
+    table, truth, ids = split(request, request.data, table)
     other = request.background_path
-    beside = None if other is None else _table(request, other, other=True)[0]
+    beside = None if other is None else split(request, other, other=True)[0]
     model = load_model(request.model, request.trust, request.trust_pickle)
     label, versus = _classes(model, request)
     taken = [*request.drop, *([] if request.target is None else [request.target])]
-    features = features_of(model, table, request.data, request.model, taken, request.id)
+    predict = whole or request.background is None
+    features = features_of(
+        model, table, request.data, request.model, taken, request.id, predict=predict
+    )
     _tell_ignored(features, request.data)
-    _tell_others(features, request)
+    if whole:
+        _tell_others(features, request)
     background = None if request.uniform else features.rows
     if beside is not None and other is not None:
         if features.names is not None:  # the model knows no names, so the two files must agree
@@ -222,7 +238,8 @@ def load_case(request: Request) -> Case:
         raise InvalidInputError("--independent is for tables, and the model takes texts.")
     if request.sample is not None and features.rows.ndim == 1:
         raise InvalidInputError("--sample is for tables, and the model takes texts.")
-    return Case(request, model, features, background, truth, _index(ids), label, versus)
+    index = _index(ids) if whole else None
+    return Case(request, model, features, background, truth, index, label, versus)
 
 
 def _check_rules(request: Request) -> None:
@@ -242,9 +259,15 @@ def _check_rules(request: Request) -> None:
         raise InvalidInputError(f"--id and --target must be two columns, got {request.id!r} twice.")
 
 
-def _table(request: Request, path: Path, other: bool) -> tuple[Any, Any, Any]:
-    """Return the columns that may be features, the true classes, and the ids."""
-    table = load_table(path, request.sep, [] if request.id is None else [request.id])
+def split(
+    request: Request, path: Path, table: Any = None, other: bool = False
+) -> tuple[Any, Any, Any]:
+    """Return the columns that may be features, the true classes, and the ids.
+
+    ``table`` are rows of the file that were read already; ``other`` are rows of the background.
+    """
+    if table is None:
+        table = load_table(path, request.sep, [] if request.id is None else [request.id])
     drop = [name for name in request.drop if not other or name in table.columns]
     table, _ = take_columns(table, drop, path, "--drop")
     found = []

@@ -48,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _notes(args.debug):
             code = _COMMANDS[args.command](args)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return _ended("Interrupted.", 130, args.debug)
+    except KeyboardInterrupt as error:
+        return _ended(" ".join(["Interrupted.", *map(str, error.args)]), 130, args.debug)
     except BrokenPipeError:
         # Who reads the output has left. Python must not try to flush it when it ends.
         with contextlib.suppress(OSError, ValueError):
@@ -155,8 +155,15 @@ def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) 
 def _explain(args: argparse.Namespace) -> int:
     from sklearn_probsr.cli._case import load_case
     from sklearn_probsr.cli._files import check_output, write_output
+    from sklearn_probsr.cli._sources import in_batches
 
     request, output = _request(args), args.output
+    if args.row is None and in_batches(request.data, output, args.jobs, args.resume):
+        from sklearn_probsr.cli._many import explain_files
+
+        text, code = explain_files(request, output, args)
+        _say(text)
+        return code
     if output is not None:
         check_output(output, args.force, request.inputs)
     case = load_case(request)

@@ -28,8 +28,8 @@ class Features:
         What the table calls them, if the model was fitted without names.
     ignored : tuple of str
         Columns of the table that the model does not know.
-    predictions : ndarray
-        What the model says of each row.
+    predictions : ndarray or None
+        What the model says of each row, if it was asked.
     """
 
     rows: Any
@@ -56,16 +56,20 @@ def features_of(
     model_path: Path,
     taken: Sequence[str] = (),
     ids: str | None = None,
+    predict: bool = True,
 ) -> Features:
     """Return what a model takes of a table, or say which column or cell is wrong.
 
     ``path`` and ``model_path`` are for the messages, ``taken`` are columns that were taken away,
-    ``ids`` the one that names rows.
+    ``ids`` the one that names rows. Without ``predict`` cells are not looked at.
     """
     from sklearn_probsr.adapters._raw import raw_columns
 
     if not hasattr(model, "predict"):
         raise InvalidInputError(f"{model_path} holds no classifier, but a {type(model).__name__}.")
+
+    def said(rows: Any, named: bool) -> Any:
+        return _predictions(model, rows, named, path) if predict else None
 
     try:
         raw = raw_columns(model, None, table)
@@ -74,7 +78,7 @@ def features_of(
     if raw.text:
         _check_count(table, 1, path, "the texts")
         rows, names, ignored = table.iloc[:, 0], None, ()
-        return Features(rows, names, ignored, _predictions(model, rows, False, path))
+        return Features(rows, names, ignored, said(rows, False))
     columns = list(table.columns)
     if not raw.named:
         _check_count(table, len(raw.names), path, "those that the model was fitted on")
@@ -82,11 +86,11 @@ def features_of(
             raise InvalidInputError(
                 f"{path} must begin with a line of names, it begins with {listing(columns)}."
             )
-        return Features(table, columns, (), _predictions(model, table, False, path))
+        return Features(table, columns, (), said(table, False))
     _check_names(columns, raw.names, path, taken, ids)
     ignored = tuple(name for name in columns if name not in set(raw.names))
     rows = table[list(raw.names)]
-    return Features(rows, None, ignored, _predictions(model, rows, True, path))
+    return Features(rows, None, ignored, said(rows, True))
 
 
 def _check_count(table: Any, n: int, path: Path, which: str) -> None:

@@ -6,7 +6,7 @@ import csv
 import os
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ __all__ = [
     "bearable",
     "check_input",
     "check_output",
+    "csv_chunks",
     "load_table",
     "one_line",
     "printable",
@@ -157,19 +158,45 @@ def _check_cells(path: Path) -> None:
 
 
 def _csv(path: Path, sep: str | None, texts: Collection[str]) -> Any:
+    return next(csv_chunks(path, sep, texts))
+
+
+def csv_chunks(
+    path: Path,
+    sep: str | None,
+    texts: Collection[str],
+    words: Collection[str] = (),
+    size: int | None = None,
+) -> Iterator[Any]:
+    """Yield the rows of a CSV, so many at a time; None: all of them.
+
+    Parameters
+    ----------
+    path : Path
+    sep : str or None
+        What is between the fields; None: a comma, or a tab if the file ends in ``.tsv``.
+    texts : collection of str
+        Columns that are read as they are written.
+    words : collection of str, default=()
+        Columns that hold texts somewhere, so that a number in them is one as well.
+    size : int or None, default=None
+    """
     import pandas as pd
 
     _check_lines(path)
     chosen = sep or ("\t" if path.suffix.lower() == ".tsv" else ",")
     settings = {"sep": chosen, "encoding": "utf-8-sig", "engine": "c", "index_col": False}
+    names: list[str] = []
     try:
         head = pd.read_csv(path, header=None, nrows=1, dtype=str, na_filter=False, **settings)
         names = [str(name) for name in head.iloc[0]]
-        with warnings.catch_warnings():
-            # Said of rows that are longer than the line of names, whose end would be lost.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            as_written = {name: str for name in texts if name in names}
-            table = pd.read_csv(path, low_memory=False, converters=as_written, **settings)
+        settings["converters"] = {name: str for name in texts if name in names}
+        settings["dtype"] = {name: str for name in words if name in names and name not in texts}
+        read = _readings(path, low_memory=False, chunksize=size, **settings)
+        for chunk in read:
+            if sep is None:
+                _check_separator(path, names)
+            yield _named(chunk, names)
     except UnicodeDecodeError:
         raise InvalidInputError(f"{path} is not text in UTF-8. Save it as UTF-8.") from None
     except pd.errors.EmptyDataError:
@@ -181,18 +208,42 @@ def _csv(path: Path, sep: str | None, texts: Collection[str]) -> Any:
     except (pd.errors.ParserError, csv.Error) as error:
         reason = one_line(str(error)).removeprefix("Error tokenizing data. C error: ").rstrip(".")
         raise InvalidInputError(f"{path} cannot be read as CSV: {reason}.") from error
+
+
+def _check_separator(path: Path, names: list[str]) -> None:
+    for other, shown in _SEPARATORS.items():
+        if len(names) == 1 and other in names[0]:
+            raise InvalidInputError(
+                f"{path} has one column, named {names[0][:40]!r}. Pass --sep {shown}."
+            )
+
+
+def _readings(path: Path, chunksize: int | None, **settings: Any) -> Iterator[Any]:
+    """Yield what pandas reads; a row that is longer than the line of names is an error."""
+    import pandas as pd
+
+    def strictly(read: Callable[[], Any]) -> Any:
+        with warnings.catch_warnings():
+            # Said of rows that are longer than the line of names, whose end would be lost.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return read()
+
+    if chunksize is None:
+        yield strictly(lambda: pd.read_csv(path, **settings))
+        return
+    with strictly(lambda: pd.read_csv(path, chunksize=chunksize, **settings)) as chunks:
+        while (chunk := strictly(lambda: next(chunks, None))) is not None:
+            yield chunk.reset_index(drop=True)
+
+
+def _named(table: Any, names: list[str]) -> Any:
+    """Give columns the names of the first line; pandas has its own for some of them."""
     if len(names) == table.shape[1]:
         table.columns = [
-            # pandas has names of its own for columns without one, and for those that occur twice.
+            # Those without one, and those that occur twice.
             given if given else str(made)
             for made, given in zip(table.columns, names, strict=True)
         ]
-    if len(names) == 1 and sep is None:
-        for other, shown in _SEPARATORS.items():
-            if other in names[0]:
-                raise InvalidInputError(
-                    f"{path} has one column, named {names[0][:40]!r}. Pass --sep {shown}."
-                )
     return table
 
 

@@ -51,6 +51,8 @@ examples:
   sklearn-probsr explain model.skops test.csv --background train.csv --row 3 --row 7
   sklearn-probsr explain model.skops test.csv --target y --row 0 --json
   sklearn-probsr explain model.skops test.csv --id customer -o reasons.csv
+  sklearn-probsr explain model.skops data/ --background train.parquet --jobs 4 \\
+      -o reasons.parquet
 """
 _DEMO = """\
 Explain a classifier of breast tumours, and write what was found to a folder.
@@ -123,6 +125,17 @@ def parser() -> argparse.ArgumentParser:
         help="a row of DATA, the first is 0; may be repeated (all rows)",
     )
     which.add_argument("--rows", type=_count, metavar="N", help="explain only the first N rows")
+    explain.add_argument(
+        "--jobs",
+        type=_jobs,
+        metavar="N",
+        help="how many processes share the rows (1); -1: all cores",
+    )
+    explain.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on where a run for the same FILE was interrupted",
+    )
     where = explain.add_mutually_exclusive_group()
     where.add_argument("--json", action="store_true", help="print JSON")
     _add_output(
@@ -177,7 +190,12 @@ def _add_case(command: argparse.ArgumentParser) -> None:
     """Add what says which model, which rows and what replaces an unknown feature."""
     add = command.add_argument
     add("model", type=Path, metavar="MODEL", help="a file that skops.io.dump wrote")
-    add("data", type=Path, metavar="DATA", help="the rows: CSV with names, Parquet or Feather")
+    add(
+        "data",
+        type=Path,
+        metavar="DATA",
+        help="the rows: CSV with names, Parquet or Feather; to explain, also a folder of Parquet",
+    )
     add(
         "--target",
         metavar="COL",
@@ -217,6 +235,16 @@ def _add_case(command: argparse.ArgumentParser) -> None:
             default=[],
             help=f"a feature that every reason {what} have; may be repeated",
         )
+    add(
+        "--present-only",
+        action="store_true",
+        help="choose features that are there: words that occur, numbers other than 0",
+    )
+    add(
+        "--supporting-only",
+        action="store_true",
+        help="choose facts that speak for the class, by more than they do on average",
+    )
     add("--max-size", type=_count0, metavar="N", help="the most features that a reason may have")
     add(
         "--prove",
@@ -257,6 +285,13 @@ def _count(text: str) -> int:
     number = _whole(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return number
+
+
+def _jobs(text: str) -> int:
+    number = _whole(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("must be at least 1, or -1 for all cores, got 0")
     return number
 
 

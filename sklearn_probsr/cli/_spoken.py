@@ -95,6 +95,7 @@ def _reason(
             "facts": [],
             "guarantee": {"lower": 0.0, "upper": 1.0, "text": "[0, 1]"},
             "minimality": "",
+            "size_lower": 0,
             "epsilon": 0.0,
             "features": [],
         }
@@ -112,6 +113,7 @@ def _reason(
             "text": str(reason.guarantee),
         },
         "minimality": reason.minimality,
+        "size_lower": reason.size_lower,
         "epsilon": reason.epsilon,
         "features": [
             {

@@ -6,15 +6,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sklearn_probsr.cli._case import Case
 from sklearn_probsr.cli._files import one_line
 from sklearn_probsr.cli._spoken import to_json
 from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model._units import unnamed
 from sklearn_probsr.results._archive import atomically
 from sklearn_probsr.results._inert import csv_frame, markdown
 
-__all__ = ["MOST_IN_WORDS", "MOST_LINES", "csv_text", "summary", "to_markdown", "write"]
+__all__ = [
+    "MOST_IN_WORDS",
+    "MOST_LINES",
+    "csv_text",
+    "summary",
+    "summed_up",
+    "to_markdown",
+    "write",
+]
 
 # As many rows as these are told one by one, and so many lines of a table are printed.
 MOST_IN_WORDS, MOST_LINES = 10, 20
@@ -27,7 +37,7 @@ def write(case: Case, told: dict[str, Any], path: Path, raw: bool) -> None:
         table = _frame(case, told)
         # The classes, ids and true ones may be of several types; a column has one.
         for name in table.columns:
-            if table[name].dtype.kind == "O" and name not in {"reason", "facts"}:
+            if table[name].dtype.kind == "O" and name not in {"reason", "facts", "reason_values"}:
                 table[name] = [None if v is None else str(v) for v in table[name]]
         atomically(path, lambda file: table.to_parquet(file, index=False))
         return
@@ -42,7 +52,7 @@ def write(case: Case, told: dict[str, Any], path: Path, raw: bool) -> None:
 
 def csv_text(table: Any, raw: bool) -> str:
     """Return a table as CSV, lists in a cell separated by semicolons."""
-    for name in ("reason", "facts"):
+    for name in ("reason", "facts", "reason_values"):
         if name in table:
             table[name] = ["; ".join(parts) for parts in table[name]]
     for name in table.columns:
@@ -55,27 +65,35 @@ def csv_text(table: Any, raw: bool) -> str:
 def summary(told: dict[str, Any]) -> str:
     """Say in a line or two how many features it takes."""
     rows = [row for row in told["rows"] if row.get("status", "ok") == "ok"]
-    n = len(told["rows"])
+    sizes = np.array([len(row["reason"]) for row in rows])
+    claims = np.array([row["minimality"] for row in rows])
+    return summed_up(told, len(told["rows"]), sizes, claims)
+
+
+def summed_up(told: dict[str, Any], n: int, sizes: NDArray[Any], claims: NDArray[Any]) -> str:
+    """Say it of n rows, of which some have a reason, of these sizes and minimality.
+
+    ``told`` has the names of the data and the distribution, and delta.
+    """
     head = f"{n} row{'s' if n != 1 else ''} of {told['data']}, delta = {told['delta']:g}, over "
     lines = [f"{head}{told['distribution']}."]
-    if rows:
-        sizes = np.array([len(row["reason"]) for row in rows])
-        proved = np.mean([row["minimality"] == "minimum" for row in rows])
-        best = np.mean([row["minimality"] == "best-of-size" for row in rows])
+    if len(sizes):
+        proved, best = np.mean(claims == "minimum"), np.mean(claims == "best-of-size")
         short = f" In {best:.0%} of the rows {told['delta']:g} is not reached." if best else ""
         lines.append(
             f"A reason has {np.median(sizes):g} (median, {sizes.min()} to {sizes.max()}) features; "
             f"{proved:.0%} are proved to be as small as possible.{short}"
         )
-    if len(rows) < n:
-        lines.append(f"{n - len(rows)} of the rows have none; their status says why.")
+    if len(sizes) < n:
+        lines.append(f"{n - len(sizes)} of the rows have none; their status says why.")
     return "\n".join(lines)
 
 
 def to_markdown(case: Case, told: dict[str, Any], most: int) -> str:
     """Return the summary and the first rows as Markdown."""
     table = _frame(case, told).drop(
-        columns=["reason", "guarantee_upper", "message"], errors="ignore"
+        columns=["reason", "reason_values", "guarantee_upper", "size_lower", "message"],
+        errors="ignore",
     )
     table = table.drop(columns="sentence").rename(columns={"facts": "reason"})
     names = list(table.columns)
@@ -109,11 +127,15 @@ def _frame(case: Case, told: dict[str, Any]) -> Any:
         columns["truth"] = [row["truth"] for row in rows]
     for name in ("reason", "facts"):
         columns[name] = pd.Series([row[name] for row in rows], dtype=object)
+    pairs = [zip(row["reason"], row["facts"], strict=True) for row in rows]
+    values = [[unnamed(name, fact) for name, fact in told] for told in pairs]
     columns |= {
+        "reason_values": pd.Series(values, dtype=object),
         "reason_size": [len(row["reason"]) for row in rows],
         "guarantee_lower": [row["guarantee"]["lower"] for row in rows],
         "guarantee_upper": [row["guarantee"]["upper"] for row in rows],
         "minimality": [row["minimality"] for row in rows],
+        "size_lower": [row["size_lower"] for row in rows],
     }
     for name in ("status", "message"):
         if rows and name in rows[0]:

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import numba
 
+from sklearn_probsr.engines._one_compiler import one_at_a_time
+
 __all__ = ["inlined", "inner", "kernel", "strict_inner", "strict_kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,6 +48,7 @@ def _kept(function: F, options: dict[str, Any]) -> F:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no place that can be written to
         compiled = _elsewhere(function, options)
+    one_at_a_time(compiled, _temporary)
     return compiled
 
 

@@ -30,7 +30,7 @@ __all__ = ["SufficientReasonExplainer"]
 
 _OPTIONS = (
     "delta", "epsilon", "gamma", "include", "exclude", "max_size", "prove", "max_evals",
-    "time_limit",
+    "time_limit", "present_only", "supporting_only",
 )  # fmt: skip
 _SETTINGS = (
     *_OPTIONS, "target", "versus", "method", "n_jobs", "seed", "feature_names", "output_names",
@@ -93,6 +93,11 @@ class SufficientReasonExplainer(RowGuarantees, Partitions, RowQuestions, shap.Ex
         "invalid", if the model cannot take it (an empty reason, zeros for values, a guarantee of
         0 to 1, the prediction None). One warning counts them. "raise": the first is an error. What
         is wrong with all rows alike, such as a column too few, is one in any case.
+    present_only : bool, default=False
+        Whether only features that are there may be chosen, such as words that occur; see
+        `sufficient_reasons`.
+    supporting_only : bool, default=False
+        Whether only facts that speak for the class may be chosen; see `sufficient_reasons`.
 
     Attributes
     ----------
@@ -141,6 +146,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         output_names: str | None = None,
         linearize_link: bool = True,
         on_error: str = "flag",
+        present_only: bool = False,
+        supporting_only: bool = False,
     ) -> None:
         if link not in {None, shap.links.identity}:
             raise InvalidInputError(
@@ -168,6 +175,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.feature_names = None if feature_names is None else list(feature_names)
         self.output_names = output_names
         self.on_error = check_on_error(on_error)
+        self.present_only = present_only
+        self.supporting_only = supporting_only
         if isinstance(masker, Prepared):
             subject = subject_again(model, masker, target, versus)
             law = masker.distribution
@@ -228,6 +237,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         taken = sift(self._subject, X, self.on_error)
         rows = taken.rows
         found = self._question.answer(taken.valid, self.n_jobs, silent)
+        found = replace(found, words=self._subject.words(taken.raw, found.sets))
         if taken.invalid:
             found = found.among(taken.at, rows, taken.invalid)
         reasons = replace(found, shown=self._subject.given(taken.display))

@@ -139,11 +139,11 @@ class ReasonExplanation(SlicedExplanation):
         -------
         DataFrame
             With columns ``prediction``, ``reason`` (the names, the most telling first),
-            ``reason_size``, ``guarantee_lower``, ``guarantee_upper``, ``minimality``,
-            ``distribution``, ``status`` and ``message``, and the index of the frame that was
-            explained. Under `Matching` also ``coverage``, the share of the rows held out
-            that share the facts, how many those are, and how many of them keep the class
-            (``matching_rows``, ``kept_rows``).
+            ``reason_size``, ``against`` (the names of those in it that speak against the class),
+            ``guarantee_lower``, ``guarantee_upper``, ``minimality``, ``distribution``, ``status``
+            and ``message``, and the index of the frame that was explained. Under `Matching` also
+            ``coverage``, the share of the rows held out that share the facts, how many those are,
+            and how many of them keep the class (``matching_rows``, ``kept_rows``).
         """
         return table(self.reasons, self.index)
 
@@ -399,6 +399,7 @@ def _check_alike(first: ReasonExplanation, other: ReasonExplanation) -> None:
         ("delta", ours.delta == theirs.delta),
         ("method", (ours.method, ours.confidence) == (theirs.method, theirs.confidence)),
         ("features in include", ours.forced == theirs.forced),
+        ("features that may be chosen", ours.only == theirs.only),
         ("unit of the values", str(first.output_names) == str(other.output_names)),
     ):
         if not alike:

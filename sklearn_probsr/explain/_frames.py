@@ -58,6 +58,7 @@ def table(reasons: SufficientReasons, index: Any) -> Any:
         "prediction": reasons.prediction,
         "reason": told.named(reasons.model.unit_names),
         "reason_size": reasons.size,
+        "against": reasons.against.named(reasons.model.unit_names),
         "guarantee_lower": reasons.lower,
         "guarantee_upper": reasons.upper,
         "minimality": _words(reasons.minimality),

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from numpy.typing import NDArray
+
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._batches import Question, check_jobs
 from sklearn_probsr.explain._schema import Schema, check_id
@@ -253,18 +255,19 @@ def _columns(reasons: SufficientReasons) -> dict[str, Any]:
 
 def _values(reasons: SufficientReasons) -> list[list[str]]:
     """Return what each feature of each reason is, without its name, in words."""
-    model = reasons.model
+    model, shown = reasons.model, reasons.shown
     names, units = model.unit_names, model.units
-    columns = [(u,) for u in range(model.n_units)] if units is None else [u.columns for u in units]
     known: dict[Any, str] = {}
 
-    def value(i: int, j: int) -> str:
-        raw = None if reasons.shown is None else reasons.shown[i, j]
-        key = (j, str(raw), *reasons.rows[i, columns[j]].tolist())
+    def value(i: int, row: NDArray[Any], j: int) -> str:
+        raw = None if shown is None else shown[i, j]
+        columns = [j] if units is None else list(units[j].columns)
+        key = (j, str(raw), *row[columns].tolist())
         if key not in known:
             if len(known) > _MOST_FACTS:
                 known.clear()
-            known[key] = unnamed(names[j], model.describe(j, reasons.rows[i], raw))
+            known[key] = unnamed(names[j], model.describe(j, row, raw))
         return known[key]
 
-    return [[value(i, j) for j in told] for i, told in enumerate(reasons.sets)]
+    each = enumerate(zip(reasons.sets, reasons.rows, strict=True))
+    return [[value(i, row, j) for j in told] for i, (told, row) in each]

@@ -39,6 +39,8 @@ class Sifted:
         Why the others are not.
     index : pandas Index
         What the rows are called.
+    raw : object
+        The rows that are valid, as they came.
     """
 
     rows: Any
@@ -47,6 +49,7 @@ class Sifted:
     at: NDArray[np.intp]
     invalid: dict[int, str]
     index: Any
+    raw: Any
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -83,7 +86,8 @@ def sift(subject: Subject, X: Any, on_error: str) -> Sifted:
             raise
         return _row_by_row(subject, X, raw, error)
     numbers, display = subject.read(raw, rows)
-    return Sifted(rows, numbers, display, np.arange(len(rows)), {}, index_of(X, raw, len(rows)))
+    index = index_of(X, raw, len(rows))
+    return Sifted(rows, numbers, display, np.arange(len(rows)), {}, index, raw)
 
 
 def _row_by_row(subject: Subject, X: Any, raw: Any, error: Exception) -> Sifted:
@@ -108,7 +112,7 @@ def _row_by_row(subject: Subject, X: Any, raw: Any, error: Exception) -> Sifted:
         if shown is not None:
             display = np.full(numbers.shape, None, dtype=object)
             display[at] = shown
-    return Sifted(rows, numbers, display, at, invalid, index)
+    return Sifted(rows, numbers, display, at, invalid, index, _take(table, at.tolist()))
 
 
 def _sparse_ones(
@@ -122,10 +126,11 @@ def _sparse_ones(
 ) -> Sifted:
     """Return sparse rows of which some are invalid: those have nothing but zeros."""
     valid = joined_rows(parts)
-    numbers, display = subject.read(_take(raw, at.tolist()), valid)
+    given = _take(raw, at.tolist())
+    numbers, display = subject.read(given, valid)
     rows, numbers = (to_sparse(part).spread(at, n) for part in (valid, numbers))
     shown = None if display is None else to_sparse(display).spread(at, n)
-    return Sifted(rows, numbers, shown, at, invalid, index)
+    return Sifted(rows, numbers, shown, at, invalid, index, given)
 
 
 def _halves(

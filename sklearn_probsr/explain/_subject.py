@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._masker import background_data
+from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.laws._spectra import row_sums
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import in_memory, listing
@@ -89,6 +90,10 @@ class Subject(ABC):
     def given(self, display: Any) -> Any:
         """Return the values that the columns were made of, if these are not all that there is."""
         return None
+
+    def words(self, raw: Any, sets: FeatureSets) -> dict[int, dict[int, tuple[str, ...]]]:
+        """Return the words of the texts in raw rows that features of a set do not name."""
+        return {}
 
     def codes(self, rows: Any) -> Any:
         """Return one number for each feature: its column, or which state its columns are in.
@@ -180,6 +185,10 @@ class _Estimator(Subject):
 
     def given(self, display: Any) -> Any:
         return display
+
+    def words(self, raw: Any, sets: FeatureSets) -> dict[int, dict[int, tuple[str, ...]]]:
+        found: dict[int, dict[int, tuple[str, ...]]] = self.adapted.words(raw, sets)
+        return found
 
 
 def one_row(X: Any, width: int) -> Any:

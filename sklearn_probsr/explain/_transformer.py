@@ -51,6 +51,11 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         The most seconds that an integer programme may take in a row.
     n_jobs : int or None, default=None
         How many jobs share the rows.
+    present_only : bool, default=False
+        Whether only features that are there may be chosen, such as words that occur; see
+        `sufficient_reasons`.
+    supporting_only : bool, default=False
+        Whether only facts that speak for the class may be chosen; see `sufficient_reasons`.
 
     Attributes
     ----------
@@ -89,6 +94,8 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         max_evals: int | None = None,
         time_limit: float = 10.0,
         n_jobs: int | None = None,
+        present_only: bool = False,
+        supporting_only: bool = False,
     ) -> None:
         self.estimator = estimator
         self.output = output
@@ -103,6 +110,8 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         self.max_evals = max_evals
         self.time_limit = time_limit
         self.n_jobs = n_jobs
+        self.present_only = present_only
+        self.supporting_only = supporting_only
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> SufficientReasonTransformer:
         """Fit the estimator, and prepare to explain it.
@@ -140,6 +149,8 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
             max_evals=self.max_evals,
             time_limit=self.time_limit,
             n_jobs=self.n_jobs,
+            present_only=self.present_only,
+            supporting_only=self.supporting_only,
             on_error="raise",  # a line of zeros would look like an empty reason
         )
         self.classes_ = np.array(self.explainer_.linear_model.classes)

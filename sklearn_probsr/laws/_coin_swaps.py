@@ -15,6 +15,7 @@ from sklearn_probsr.engines.coins._batch import TableRows
 from sklearn_probsr.engines.coins._swaps import Swaps, SwapTable, bound_ranks, find_swaps
 from sklearn_probsr.laws._ranking import Ranking
 from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws._whole import Shown
 from sklearn_probsr.model._exact import float_above, float_below
 
 __all__ = ["SetBounds", "last_place", "no_swaps", "open_swaps", "swaps_on_table"]
@@ -38,7 +39,7 @@ def open_swaps(swaps: Swaps, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
 def swaps_on_table(
     ranking: Ranking,
     table: SwapTable,
-    rows: NDArray[np.bool_],
+    given: Shown,
     task: Task,
     sizes: NDArray[np.int64],
     swaps: Swaps,
@@ -46,13 +47,13 @@ def swaps_on_table(
 ) -> None:
     """Narrow down what is open of some rows, by one table for all of them (Lemma 64)."""
     fixable = ~np.isin(ranking.features, task.exclude)
-    rows = np.ascontiguousarray(rows[some])
-    positive = ranking.model.is_positive(rows)
+    taken = given.take(some)
+    rows, positive = np.ascontiguousarray(taken.told), taken.positive
     ranks = Candidates(ranking.features, ranking.magnitudes, ranking.upward, fixable)
     # Bounds are good to an ulp, so the level has to be passed by one.
     low, high = float_below(task.delta), float_above(task.delta)
     level = Level(math.nextafter(low, -1.0), math.nextafter(high, 2.0))
-    cuts = ranking.cuts(rows, positive)
+    cuts = ranking.cuts(taken.rows, positive)
     batch = TableRows(rows, positive, cuts, ranking.blur, shared=False)
     found = Swaps(swaps.needed[some], swaps.possible[some])
     find_swaps(batch, ranks, sizes[some], table, level, found)

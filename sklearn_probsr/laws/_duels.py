@@ -214,6 +214,15 @@ class IndependentDuels(Law):
         """Return what the columns of an unknown unit may be, and how likely each is."""
         return self.source.states(unit)
 
+    @property
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far the mean of each column may be off."""
+        return self.source.mean_doubts
+
+    def mean_of(self, column: int) -> Fraction:
+        """Return the mean of a column, exactly."""
+        return self.source.mean_of(column)
+
     def duel(self, winner: int, rival: int) -> IndependentLaw:
         """Return the law of one duel, made once."""
         pair = (winner, rival)

@@ -79,6 +79,11 @@ class FeatureSets:
         found[:] = self._cut(np.array(names, dtype=object)[self.features])
         return found
 
+    def only(self, which: NDArray[np.bool_]) -> FeatureSets:
+        """Return of each set some features, told for all of them behind each other."""
+        ends = np.concatenate([[0], np.cumsum(which)])[self.indptr]
+        return FeatureSets(self.features[which], ends.astype(np.int64), self.width)
+
     def take(self, positions: NDArray[np.intp]) -> FeatureSets:
         """Return some of the sets, in the order of their positions."""
         return _gathered(
@@ -132,5 +137,7 @@ def _gathered(
 ) -> FeatureSets:
     """Return sets that lie somewhere in a pool, one behind the other."""
     indptr = _indptr(sizes)
+    if len(pool) == indptr[-1] and np.array_equal(starts, indptr[:-1]):  # they lie there so
+        return FeatureSets(pool, indptr, width)
     at = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], sizes)
     return FeatureSets(pool[at], indptr, width)

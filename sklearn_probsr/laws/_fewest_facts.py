@@ -188,8 +188,9 @@ class _Search:
         good, bad = self._left(best)
         what = "cannot be reached" if proved else "is not reached by any set found"
         hint = ", or set max_size to get the best set all the same" if not task.flag else ""
+        barred = f" {task.barring}" if task.restricted else ""
         return (
-            f"delta = {float(task.delta):g} {what} for this row: of the sets that at least "
+            f"delta = {float(task.delta):g} {what} for this row{barred}: of the sets that at least "
             f"min_rows = {least} of the {rows} rows searched share, the best keeps the class in "
             f"{good} of {good + bad}. Lower delta or min_rows{hint}."
         )

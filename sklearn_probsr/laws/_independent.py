@@ -53,6 +53,15 @@ class IndependentLaw(Law):
         """What the columns of the model are on average when they are unknown."""
         return self.source.means
 
+    @property
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far the mean of each column may be off."""
+        return self.source.mean_doubts
+
+    def mean_of(self, column: int) -> Fraction:
+        """Return the mean of a column, exactly."""
+        return self.source.mean_of(column)
+
     @cached_property
     def contributions(self) -> Contributions:
         """What each unit may add to the decision function, exactly."""

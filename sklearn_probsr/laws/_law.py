@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -15,11 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.coins._swaps import Swaps
+from sklearn_probsr.laws._leaning import leanings
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
+
+# Units of rows that are looked at together.
+_AT_ONCE = 2**18
 
 __all__ = ["Law", "Lengths", "Ranked"]
 
@@ -93,10 +98,45 @@ class Law(ABC):
     def means(self) -> NDArray[np.float64]:
         """What the columns of the model are on average when they are unknown."""
 
+    @property
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far the mean of each column may be off.
+
+        0, unless `mean_of` says what it is exactly: then the float is what counts.
+        """
+        return np.zeros(len(self.means))
+
+    def mean_of(self, column: int) -> Fraction:
+        """Return the mean of a column, exactly if that can be had."""
+        return Fraction(float(self.means[column]))
+
+    def leanings(
+        self, rows: Row, at: NDArray[np.intp], units: NDArray[np.intp]
+    ) -> NDArray[np.int8]:
+        """Tell of some units, each of a row, how they lean: 1 for its class, -1 against it, or 0.
+
+        For it is what contributes more than on average; before several rivals, the closest counts.
+        """
+        return leanings(self, rows, at, units)
+
+    def within(self, rows: Row, task: Task) -> Task:
+        """Return a task that says which units of every row may be chosen, by its options."""
+        if not task.restricted:
+            return task
+        n, units = len(rows), self.model.n_units
+        allowed = self.model.present(rows) if task.present_only else np.ones((n, units), np.bool_)
+        step = max(_AT_ONCE // max(units, 1), 1)
+        for first in range(0, n if task.supporting_only else 0, step):
+            some = allowed[first : first + step]
+            at, asked = np.nonzero(some)
+            some[at, asked] = self.leanings(rows[first : first + step], at, asked) > 0
+        return replace(task, allowed=allowed)
+
     def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
         """Answer the rows that a batch kernel decides; return starts for some of the others.
 
-        A start is a set that reaches delta, and from which nothing can be left out.
+        A start is a set that reaches delta, and from which nothing can be left out. Only units may
+        be chosen that ``task.may_choose`` allows.
         """
         return {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn_probsr.engines.rows._facts import Rules
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._fewest_facts import fewest_facts, rules_of
 from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._leaning import column_mean, mean_doubts
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._neighbours import Neighbours, Table, states_of
 from sklearn_probsr.laws._sources import checked_rows, weighted_means
@@ -46,6 +48,15 @@ class MatchingLaw(Law):
         """What the columns of the model are on average."""
         return weighted_means(self.rows, self.distribution.weights)
 
+    @cached_property
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far the mean of each column may be off."""
+        return mean_doubts(self.rows)
+
+    def mean_of(self, column: int) -> Fraction:
+        """Return the mean of a column, exactly."""
+        return column_mean(self.rows, column, self.distribution.weights)
+
     def view(self, row: Row) -> Neighbours:
         """Return one instance, a checked row, before this law."""
         rows = row[None, :]
@@ -59,7 +70,7 @@ class MatchingLaw(Law):
         """Answer all rows; here a fact also chooses the rows that count, so no order is best."""
         rules = self.rules.get(task.delta, lambda: rules_of(self.distribution, task.delta))
         for i in range(len(rows)):
-            fewest_facts(i, self.view(rows[i]), task, rules, found)
+            fewest_facts(i, self.view(rows[i]), task.of_row(i), rules, found)
         return {}
 
     @property

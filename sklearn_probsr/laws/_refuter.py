@@ -94,10 +94,9 @@ class Refuter:
         return float(self.shared.variance[self._position < 0].sum())
 
     @cached_property
-    def _open(self) -> NDArray[np.bool_]:
-        """Which units may be chosen, as far as the task goes."""
-        barred = [*self.task.include, *self.task.exclude]
-        return ~np.isin(np.arange(len(self.shared.centre)), barred)
+    def open_units(self) -> NDArray[np.bool_]:
+        """Which units of every row may be chosen, as far as the task goes."""
+        return self.task.may_choose(len(self.rows), len(self.shared.centre))
 
     def least(
         self, r: int, size: int, verdict: Callable[[Collection[int]], bool | None]
@@ -168,7 +167,7 @@ class Refuter:
         self, r: int, size: int, laws: Laws, law: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the units that may be chosen by decreasing mean cost, and those that matter."""
-        members = np.flatnonzero(self.outlook.costly[r] & self._open)
+        members = np.flatnonzero(self.outlook.costly[r] & self.open_units[r])
         cost = self.outlook.gain[r, members] * (1 if self.positive else -1)
         members = members[np.argsort(-cost, kind="stable")]
         return members, members[undominated(laws, law[members], size)]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.laws._law import Law, Lengths
+from sklearn_probsr.laws._leaning import column_mean, mean_doubts
 from sklearn_probsr.laws._ledger import MOST_BITS, Ledger
 from sklearn_probsr.laws._part_prover import PartProver
 from sklearn_probsr.laws._prover import Prover
@@ -103,6 +104,18 @@ class Replacement(PartedView):
 
 class CountingLaw(Law):
     """A model under which rows of a data set are counted."""
+
+    rows: Any
+    weights: NDArray[np.int64]
+
+    @cached_property
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far the mean of each column may be off."""
+        return mean_doubts(self.rows)
+
+    def mean_of(self, column: int) -> Fraction:
+        """Return the mean of a column, exactly."""
+        return column_mean(self.rows, column, self.weights)
 
     @abstractmethod
     def view(self, row: Row) -> RowsView:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.distributions._completions import Marginals, Product, Uniform
 from sklearn_probsr.distributions._data import Data, binary_rows
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._leaning import column_mean, mean_doubts
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import SparseRows
@@ -52,6 +53,15 @@ class Source(ABC):
     @abstractmethod
     def means(self) -> NDArray[np.float64]:
         """What the columns of the model are on average."""
+
+    @property
+    @abstractmethod
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far each of them may be off."""
+
+    @abstractmethod
+    def mean_of(self, column: int) -> Fraction:
+        """Return the mean of a column, exactly."""
 
     @property
     @abstractmethod
@@ -91,6 +101,23 @@ class States(Source):
         for unit in self.model.units or ():
             means[list(unit.columns)] = np.mean(unit.states or (), axis=0)
         return means
+
+    @cached_property
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far each of them may be off."""
+        doubts = np.zeros(self.model.n_features)  # halves are floats
+        for unit in self.model.units or ():
+            doubts[list(unit.columns)] = mean_doubts(np.array(unit.states))
+        return doubts
+
+    def mean_of(self, column: int) -> Fraction:
+        """Return the mean of a column, exactly."""
+        for unit in self.model.units or ():
+            if column in unit.columns:
+                states = unit.states or ()
+                values = (Fraction(state[unit.columns.index(column)]) for state in states)
+                return sum(values, start=Fraction(0)) / len(states)
+        return Fraction(1, 2)
 
     @cached_property
     def denominator(self) -> int:
@@ -136,6 +163,15 @@ class Given(Source):
         return np.array([float(p) for p in self.product.p])
 
     @property
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far each of them may be off."""
+        return np.full(self.model.n_features, 2.0**-50)
+
+    def mean_of(self, column: int) -> Fraction:
+        """Return the mean of a column, exactly."""
+        return Fraction(self.product.numerators[column], self.denominator)
+
+    @property
     def denominator(self) -> int:
         """A common denominator of all chances."""
         return self.product.denominator
@@ -163,6 +199,15 @@ class Seen(Source):
     def means(self) -> NDArray[np.float64]:
         """What the columns of the model are on average."""
         return weighted_means(self.rows, self.data.weights)
+
+    @cached_property
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far each of them may be off."""
+        return mean_doubts(self.rows)
+
+    def mean_of(self, column: int) -> Fraction:
+        """Return the mean of a column, exactly."""
+        return column_mean(self.rows, column, self.data.weights)
 
     @property
     def denominator(self) -> int:

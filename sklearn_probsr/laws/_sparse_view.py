@@ -88,7 +88,7 @@ class SparseReplacement(RowsView):
         """Tell which units may be chosen: fixing can help, and they are forced neither way."""
         free = self._costs.copy()
         free[[*task.include, *task.exclude]] = False
-        return free
+        return free if task.allowed is None else free & task.allowed[0]
 
     def may_hurt(self, units: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Tell which of some units fixing can hurt."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -129,6 +129,12 @@ class Task:
     flag : bool
         Whether a row that does not reach delta gets its best set and a message; else an error ends
         the search.
+    present_only, supporting_only : bool
+        Whether the features that are chosen must be there, and must speak for the class. What is
+        forced in need not.
+    allowed : ndarray of bool, shape (rows, units), or None
+        Which units of every row may be chosen, by these two; None: all. Of a task of one row it has
+        one line.
     """
 
     delta: Fraction
@@ -138,6 +144,34 @@ class Task:
     slack: Fraction | None = None
     effort: Effort = Effort()
     flag: bool = False
+    present_only: bool = False
+    supporting_only: bool = False
+    allowed: NDArray[np.bool_] | None = field(default=None, compare=False)
+
+    @property
+    def restricted(self) -> bool:
+        """Whether rows differ in the units that may be chosen."""
+        return self.present_only or self.supporting_only
+
+    @property
+    def only(self) -> tuple[str, ...]:
+        """Which features may be chosen, in words."""
+        options = {"present": self.present_only, "supporting": self.supporting_only}
+        return tuple(word for word, asked in options.items() if asked)
+
+    def of_rows(self, rows: slice | NDArray[np.intp]) -> Task:
+        """Return what is asked of some of the rows."""
+        return self if self.allowed is None else replace(self, allowed=self.allowed[rows])
+
+    def of_row(self, i: int) -> Task:
+        """Return what is asked of one row."""
+        return self.of_rows(slice(i, i + 1))
+
+    def may_choose(self, n: int, units: int) -> NDArray[np.bool_]:
+        """Tell which units of n rows may be chosen: neither forced nor barred."""
+        found = np.ones((n, units), dtype=np.bool_) if self.allowed is None else self.allowed.copy()
+        found[:, [*self.include, *self.exclude]] = False
+        return found
 
     @property
     def most(self) -> int | None:
@@ -145,9 +179,20 @@ class Task:
         return None if self.max_size is None else self.max_size - len(self.include)
 
     def open_to(self, units: Collection[int]) -> list[int]:
-        """Return the units that are forced neither in nor out."""
+        """Return the units that may be chosen, in a task of one row."""
         barred = {*self.include, *self.exclude}
-        return [u for u in units if u not in barred]
+        if self.allowed is None:
+            return [u for u in units if u not in barred]
+        allowed = self.allowed[0]
+        return [u for u in units if allowed[u] and u not in barred]
+
+    @property
+    def barring(self) -> str:
+        """What keeps features out, in words: "without the features in exclude"."""
+        parts = ["without the features in exclude"] if self.exclude else []
+        options = [f"{word}_only=True" for word in self.only]
+        parts += [f"with {' and '.join(options)}"] if options else []
+        return " and ".join(parts) or "without the features in exclude"
 
 
 @dataclass(frozen=True)
@@ -213,11 +258,12 @@ def of_row(message: str, i: int) -> str:
 
 
 def unreachable(task: Task, what: str, best: str, over: str) -> str:
-    """Return the message that names the best guarantee without the excluded features."""
-    hint = "Exclude fewer features, lower delta, or set max_size to get the best set all the same."
+    """Return the message that names the best guarantee without the features that are barred."""
+    fewer = "Allow more features" if task.restricted else "Exclude fewer features"
+    hint = f"{fewer}, lower delta, or set max_size to get the best set all the same."
     if task.flag:  # it is there already
-        hint = "Exclude fewer features, or lower delta."
+        hint = f"{fewer}, or lower delta."
     return (
-        f"delta = {float(task.delta):g} {what} for {_THIS_ROW} without the features in exclude: "
+        f"delta = {float(task.delta):g} {what} for {_THIS_ROW} {task.barring}: "
         f"the best guarantee that the others give is {best} ({over}). {hint}"
     )

@@ -65,7 +65,7 @@ def search_spectra(
     starts: dict[int, set[int]] = {}
     for first in range(0, len(at), _CHUNK):
         some = at[first : first + _CHUNK]
-        refuter = Refuter(law.contributions, shared, rows[some], positive, task)
+        refuter = Refuter(law.contributions, shared, rows[some], positive, task.of_rows(some))
         starts |= _search_together(law, refuter, some, found)
     return starts
 
@@ -82,12 +82,12 @@ def _search_together(
         return {}  # they would have to be taken out of the rest
     missing = np.ones(shared.centre.shape, dtype=np.bool_)
     missing[units] = False
-    signed = np.where(costly & ~np.isin(np.arange(len(missing)), task.exclude), gain, 0.0)
+    forced_ones = np.isin(np.arange(len(missing)), task.include)
+    signed = np.where(costly & (refuter.open_units | forced_ones), gain, 0.0)
     signed = signed if positive else -signed
     forced = np.isin(units, task.include)
     cut = cut - row_sums(gain[:, list(task.include)])
-    barred = np.isin(units, [*task.include, *task.exclude])
-    member = costly[:, units] & ~barred
+    member = costly[:, units] & refuter.open_units[:, units]
     order = _orders(shared, units, gain[:, units], member, positive)
     walkers = Walkers(
         np.full(n, positive), cut, blur, np.ascontiguousarray(gain[:, units]), forced, order,

@@ -21,6 +21,7 @@ from sklearn_probsr.model._checks import (
     listing,
     zeros_and_ones,
 )
+from sklearn_probsr.model._encoding import encoded
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 from sklearn_probsr.model._units import Unit, check_states, fact
 
@@ -126,6 +127,24 @@ class Model(ABC):
         """
         return self._labels[self.winners(self.check_rows(X))]
 
+    def encode(self, X: Any) -> NDArray[np.float64]:
+        """Return rows of this model, made of what a person calls the states of its features.
+
+        Parameters
+        ----------
+        X : DataFrame, mapping of columns, or list of mappings
+            One column for each feature, with the labels of its states ("nurse" or "job: nurse"), or
+            numbers where it has no labels.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
+        units = self.units
+        if units is None:
+            units = tuple(Unit.binary(name, j) for j, name in enumerate(self.feature_names))
+        return encoded(units, self.n_features, X)
+
     @cached_property
     def _labels(self) -> NDArray[Any]:
         if len({type(label) for label in self.classes}) == 1 and np.ndim(self.classes[0]) == 0:
@@ -166,6 +185,19 @@ class Model(ABC):
         starts = np.cumsum([0, *(len(unit.columns) for unit in self.units)])[:-1]
         totals: NDArray[np.float64] = np.add.reduceat(parts[:, columns], starts, axis=1)
         return totals
+
+    def present(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which units of checked rows are there: a word that occurs, a number other than 0."""
+        nonzero: NDArray[np.bool_] = np.asarray(rows) != 0
+        if self.units is None:
+            return nonzero
+        found = nonzero[:, self.first_columns]
+        for u, unit in enumerate(self.units):
+            if unit.has_states:
+                found[:, u] = True
+            elif len(unit.columns) > 1:
+                found[:, u] = nonzero[:, list(unit.columns)].any(axis=1)
+        return found
 
     def describe(self, unit: int, row: NDArray[Any], raw: Any = None) -> str:
         """Say in words what a unit is in a row; ``raw`` is what its columns were made of."""

@@ -29,6 +29,7 @@ MISSING = "missing"
 _BINARY = ((0.0,), (1.0,))
 # Numbers with so many digits may have been typed.
 _WRITTEN = 10
+_TIMES = {"1": "once", "2": "twice"}
 # Rows are compared with so many states one by one.
 _FEW = 16
 
@@ -48,7 +49,8 @@ class Unit:
         binary column, the rows of an identity matrix for one-hot columns, and a row of zeros more
         if one category was dropped. None: real-valued, anything can come.
     labels : sequence of str, default=()
-        What a person calls each state; made up from the values when empty.
+        What a person calls each state; made up from the values when empty. Two for a real-valued
+        one, such as a word that is counted: when it is 0, and when it is not.
     coded : bool, default=False
         Whether the columns are made of the feature and are not its own values, such as logarithms
         or splines: their numbers are then told as codes.
@@ -85,10 +87,10 @@ class Unit:
                 f"unit {self.name!r} must have a sequence of labels, got {self.labels!r}."
             )
         put(self, "labels", tuple(map(str, self.labels)))
-        if self.labels and len(self.labels) != len(self.states or ()):
+        n = 2 if self.states is None else len(self.states)
+        if self.labels and len(self.labels) != n:
             raise InvalidInputError(
-                f"unit {self.name!r} must have one label per state, {len(self.states or ())}, got "
-                f"{len(self.labels)}."
+                f"unit {self.name!r} must have one label per state, {n}, got {len(self.labels)}."
             )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -142,10 +144,30 @@ class Unit:
         """Whether it is one column of zeros and ones."""
         return self.states == _BINARY
 
+    @property
+    def has_states(self) -> bool:
+        """Whether it always is one of several states, such as categories or bins."""
+        return self.states is not None and (len(self.columns) > 1 or len(self.states) > 2)
+
     def state_of(self, values: Sequence[float]) -> int | None:
         """Return which state some values are; None if they are none."""
         at = tuple(float(v) for v in values)
         return self.states.index(at) if self.states is not None and at in self.states else None
+
+    def _amount(self, values: Sequence[float], raw: Any) -> str:
+        """Say how much there is of what has a label: '"server" (twice)'.
+
+        A count is told also where the column is made of it.
+        """
+        if not any(values):
+            return self.labels[0]
+        if isinstance(raw, float | np.floating) and raw != values[0]:
+            values = [float(raw)]
+        elif self.coded:
+            told = " and ".join(f"{value:.3g}" for value in values)
+            return f"{self.labels[1]} (weight {told})"
+        told = " and ".join(map(value_text, values))
+        return f"{self.labels[1]} ({_TIMES.get(told, f'{told} times')})"
 
     def describe(self, values: Sequence[float], raw: Any = None) -> str:
         """Say what the values of its columns mean.
@@ -165,6 +187,8 @@ class Unit:
         state = self.state_of(values)
         if state is not None and self.labels:
             return self.labels[state]
+        if self.states is None and self.labels:
+            return self._amount(values, raw)
         word = "coded as" if self.coded else "="
         if raw is not None or len(self.columns) == 1:
             return fact(self.name, values[0], raw, word)

@@ -113,13 +113,14 @@ def alternatives_of(
     """Return the alternatives of decisions before one law, whose reasons are known."""
     if not decisions:
         return []
-    law, task = decisions[0].law, decisions[0].task
+    law, rows = decisions[0].law, np.stack([d.row for d in decisions])
+    task = law.within(rows, decisions[0].options.task(law.model))
     forced = len(task.include)
     proved = [reason.minimality == "minimum" for reason in reasons]
     sizes = np.array(
         [r.size - forced if sure else -1 for r, sure in zip(reasons, proved, strict=True)]
     )
-    swaps = law.swaps(np.stack([d.row for d in decisions]), task, sizes)
+    swaps = law.swaps(rows, task, sizes)
     found = []
     for i, (decision, reason) in enumerate(zip(decisions, reasons, strict=True)):
         if not proved[i]:

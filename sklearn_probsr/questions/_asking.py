@@ -57,7 +57,7 @@ class Decision:
         inside, outside = (*self.task.include, *include), (*self.task.exclude, *exclude)
         task = replace(self.task, include=inside, exclude=outside, flag=True)
         if self.law.conditional:  # its own search says below which size nothing is enough
-            allowed = self.law.model.n_units - len(task.exclude)
+            allowed = len(inside) + int(task.may_choose(1, self.law.model.n_units).sum())
             return self.reason(include, exclude).size_lower > allowed
         prover = self.law.prover(self.law.view(self.row), task)
         if prover.monotone:
@@ -68,7 +68,7 @@ class Decision:
     @cached_property
     def task(self) -> Task:
         """What is asked, checked."""
-        return self.options.task(self.law.model)
+        return self.law.within(self.row[None, :], self.options.task(self.law.model))
 
     @cached_property
     def members(self) -> list[int]:

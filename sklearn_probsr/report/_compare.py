@@ -32,7 +32,10 @@ from sklearn_probsr.search._arguments import Options
 __all__ = ["compare", "compare_explained"]
 
 # What is asked at every level, as it was asked of the explainer.
-_SAME = ("epsilon", "include", "exclude", "max_size", "prove", "max_evals", "time_limit")
+_SAME = (
+    "epsilon", "include", "exclude", "max_size", "prove", "max_evals", "time_limit", "present_only",
+    "supporting_only",
+)  # fmt: skip
 
 Others = Mapping[str, Sequence[Iterable[int | str]]]
 
@@ -56,6 +59,8 @@ def compare(
     n_jobs: int | None = None,
     on_error: str = "flag",
     y: Any = None,
+    present_only: bool = False,
+    supporting_only: bool = False,
 ) -> Comparison:
     """Put the sufficient reason of every row beside its SHAP values.
 
@@ -105,6 +110,11 @@ def compare(
     y : array-like of shape (n,) or None, default=None
         The true class of each row, None or NaN where it is not known: it stands beside the
         predicted one in the table and on the page.
+    present_only : bool, default=False
+        Whether only features that are there may be chosen, such as words that occur; see
+        `sufficient_reasons`. SHAP's orders and certainty keep to the same rule.
+    supporting_only : bool, default=False
+        Whether only facts that speak for the class may be chosen; likewise.
 
     Returns
     -------
@@ -136,6 +146,8 @@ def compare(
         prove=prove,
         n_jobs=n_jobs,
         on_error=on_error,
+        present_only=present_only,
+        supporting_only=supporting_only,
     )
     return compare_explained(
         explainer, X, shap_values=shap_values, others=others, dependence=dependence, y=y
@@ -163,7 +175,7 @@ def compare_explained(
     told = whole if len(at) == len(whole) else whole[at]
     law, linear = explainer.law, explainer.linear_model
     options = Options(**{name: getattr(explainer, name) for name in _SAME})
-    task, missing = options.task(linear), {}
+    task, missing = law.within(told.rows, options.task(linear)), {}
     level = decimal_fraction(delta)
     known = {float(level): told}
     try:
@@ -177,7 +189,7 @@ def compare_explained(
         table["probability"] = chance
     if sure is not None and task.max_size is None and not np.isnan(table["sure_size"]).any():
         known[1.0] = sure
-    missing |= gaps(table, delta, missing)
+    missing |= gaps(table, delta, missing, task)
     table |= {"status": told.status.astype(object), "message": told.message}
     if dependence:
         other = _otherwise(law, told)

@@ -22,10 +22,11 @@ __all__ = ["certain", "follow", "gaps", "in_order", "in_words", "reached"]
 
 def in_order(worth: NDArray[np.float64], task: Task) -> NDArray[np.intp]:
     """Return every row's units by decreasing worth; forced ones come first, barred ones last."""
-    turn = np.ones(worth.shape[1], dtype=np.int64)
-    turn[list(task.include)], turn[list(task.exclude)] = 0, 2
+    turn = np.where(task.may_choose(*worth.shape), 1, 2)
+    turn[:, list(task.include)] = 0
     order = np.argsort(-worth, axis=1, kind="stable")
-    return np.take_along_axis(order, np.argsort(turn[order], axis=1, kind="stable"), axis=1)
+    turns = np.take_along_axis(turn, order, axis=1)
+    return np.take_along_axis(order, np.argsort(turns, axis=1, kind="stable"), axis=1)
 
 
 def follow(
@@ -47,13 +48,14 @@ def follow(
         With the bounds of a closer look at ``at`` units.
     """
     found = law.follow(rows, orders, at, delta)
-    least, most = len(task.include), orders.shape[1] - len(task.exclude)
+    least = len(task.include)
+    most = least + task.may_choose(*orders.shape).sum(axis=1)
     sizes = found.size.copy()
     for i in np.flatnonzero(sizes < least).tolist():
         # Fewer than the forced ones reach delta; more of them may not, and it takes all of them.
         view, order = law.view(rows[i]), orders[i].tolist()
-        reached = (k for k in range(least, most + 1) if _reaches(view, order[:k], delta))
-        sizes[i] = next(reached, most + 1)
+        reached = (k for k in range(least, int(most[i]) + 1) if _reaches(view, order[:k], delta))
+        sizes[i] = next(reached, most[i] + 1)
     over = sizes > most
     return (np.where(over, np.nan, sizes) if over.any() else sizes), found
 
@@ -69,7 +71,7 @@ def certain(
 
     Without barred ones there always is one, and an error is about what could not be decided.
     """
-    most = law.model.n_units - len(task.exclude) if task.exclude else None
+    most = law.model.n_units - len(task.exclude) if task.exclude or task.restricted else None
     asked = replace(options, delta=1.0, epsilon=None, max_size=most)
     return Question(law, "certified", asked, None).answer(rows, n_jobs, silent=False)
 
@@ -80,8 +82,10 @@ def reached(sure: SufficientReasons) -> NDArray[Any]:
     return np.where(short, np.nan, sure.size) if short.any() else sure.size
 
 
-def gaps(table: Mapping[str, NDArray[Any]], delta: float, known: Collection[str]) -> dict[str, str]:
-    """Say in how many rows a size could not be had, because of the features in ``exclude``."""
+def gaps(
+    table: Mapping[str, NDArray[Any]], delta: float, known: Collection[str], task: Task
+) -> dict[str, str]:
+    """Say in how many rows a size could not be had, because of the features that are barred."""
     told = {}
     for name, what in (
         ("sure_size", "certainty is"),
@@ -90,10 +94,7 @@ def gaps(table: Mapping[str, NDArray[Any]], delta: float, known: Collection[str]
     ):
         n = int(np.count_nonzero(np.isnan(table[name])))
         if n and name not in known:
-            told[name] = (
-                f"in {n} of {len(table[name])} rows {what} not reached without the features in "
-                "exclude."
-            )
+            told[name] = f"in {n} of {len(table[name])} rows {what} not reached {task.barring}."
     return told
 
 
@@ -104,6 +105,10 @@ def in_words(task: Task, names: Sequence[str]) -> str:
         parts.append(f"every reason has {_list(task.include, names)}")
     if task.exclude:
         parts.append(f"none has {_list(task.exclude, names)}")
+    if task.present_only:
+        parts.append("none has a feature that is not there")
+    if task.supporting_only:
+        parts.append("none has a fact that does not speak for its class")
     if task.max_size is not None:
         some = f"{task.max_size} feature{'s' if task.max_size != 1 else ''}"
         parts.append(f"none has more than {some}")

@@ -63,6 +63,11 @@ def write_reasons(
             "confidence": reasons.confidence,
             "method": reasons.method,
             "forced": reasons.forced,
+            "only": reasons.only,
+            "words": {
+                str(i): {str(unit): words for unit, words in told.items()}
+                for i, told in reasons.words.items()
+            },
             "exact": {str(i): str(value) for i, value in reasons.exact.items()},
             "flagged": {str(i): list(told) for i, told in reasons.flagged.items()},
             "shown": _shown(reasons.shown),

@@ -26,6 +26,12 @@ __all__ = ["CLAIMS", "COLUMNS", "STATUSES", "SufficientReason", "SufficientReaso
 # What is stored for every row, beside its set of features.
 COLUMNS = ("rows", "lower", "upper", "minimality", "epsilon", "size_lower", "samples")
 
+# What is told of some rows only.
+BY_ROW = ("exact", "flagged", "words")
+
+# So many words of a feature are told.
+_MOST_WORDS = 5
+
 # What becomes of a row; all but the first are flags.
 STATUSES = ("ok", "unreachable", "invalid")
 
@@ -83,6 +89,12 @@ class SufficientReason:
         the guarantee is made of), and the ``searched`` and ``descriptive`` ones. The minimality
         then speaks of the rows searched, and whether delta is confirmed is
         ``guarantee >= delta``.
+    only : tuple of str, default=()
+        Which features were allowed, "present" or "supporting" ones; all, if there is nothing.
+    against : tuple of int, default=()
+        The features that speak against the class: what they contribute is below their average
+        under the distribution (of several classes, in the duel with the runner-up). To know such a
+        fact may be better than not to know it.
     """
 
     features: tuple[int, ...]
@@ -102,6 +114,8 @@ class SufficientReason:
     status: str = field(default="ok", repr=False)
     message: str = field(default="", repr=False)
     matches: Matches | None = field(default=None, repr=False)
+    only: tuple[str, ...] = field(default=(), repr=False)
+    against: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def size(self) -> int:
@@ -153,6 +167,12 @@ class SufficientReasons:
         in. None: ``rows`` is all that is known of them.
     flagged : dict of int to pair of str, default={}
         The status and the message of the rows that are not "ok".
+    only : tuple of str, default=()
+        Which features were allowed: "present" ones, "supporting" ones, or those that are both; all,
+        if there is nothing. What is proved speaks of sets of these.
+    words : dict of int to dict of int to tuple of str, default={}
+        By row and feature, the words of a text that a feature stands for in it, where its name does
+        not say so: those that share a column of a `HashingVectorizer`.
     """
 
     model: Model = field(repr=False)
@@ -172,6 +192,8 @@ class SufficientReasons:
     exact: dict[int, Fraction] = field(repr=False)
     shown: NDArray[Any] | None = field(default=None, repr=False)
     flagged: dict[int, tuple[str, str]] = field(default_factory=dict, repr=False)
+    only: tuple[str, ...] = field(default=(), repr=False)
+    words: dict[int, dict[int, tuple[str, ...]]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in COLUMNS:
@@ -239,7 +261,7 @@ class SufficientReasons:
         if np.ndim(positions) == 0:
             return self._one(int(positions))
         chosen: dict[str, Any] = {name: getattr(self, name)[positions] for name in COLUMNS}
-        for name in ("exact", "flagged"):
+        for name in BY_ROW:
             told = getattr(self, name)
             of_row = enumerate(positions.tolist()) if told else ()
             chosen[name] = {j: told[i] for j, i in of_row if i in told}
@@ -253,7 +275,7 @@ class SufficientReasons:
             name: joined_rows([getattr(part, name) for part in parts]) for name in COLUMNS
         }
         starts = np.cumsum([0, *map(len, parts)])
-        for name in ("exact", "flagged"):
+        for name in BY_ROW:
             joined[name] = {
                 int(start) + i: value
                 for start, part in zip(starts, parts, strict=False)
@@ -277,7 +299,7 @@ class SufficientReasons:
             column = blank.get(name, np.zeros((n, *own.shape[1:]), dtype=own.dtype))
             column[at] = own
             spread[name] = column
-        for name in ("exact", "flagged"):
+        for name in BY_ROW:
             spread[name] = {int(at[i]): value for i, value in getattr(self, name).items()}
         spread["flagged"] |= {i: ("invalid", text) for i, text in invalid.items()}
         return replace(self, **spread, sets=self.sets.among(at, n))
@@ -310,10 +332,29 @@ class SufficientReasons:
             status=status,
             message=message,
             matches=None if status == "invalid" else self.matches(i, features),
+            only=self.only,
+            against=() if status == "invalid" else self._against(i, features),
         )
+
+    def _against(self, i: int, features: tuple[int, ...]) -> tuple[int, ...]:
+        law, at = law_of(self.model, self.distribution), np.zeros(len(features), dtype=np.intp)
+        lean = law.leanings(self.rows[i : i + 1], at, np.array(features, dtype=np.intp))
+        return tuple(u for u, sign in zip(features, lean.tolist(), strict=True) if sign < 0)
+
+    @cached_property
+    def against(self) -> FeatureSets:
+        """The features of each reason that speak against its class, in their order."""
+        at = np.repeat(np.arange(len(self)), self.sets.sizes)
+        law = law_of(self.model, self.distribution)
+        return self.sets.only(law.leanings(self.rows, at, self.sets.features.astype(np.intp)) < 0)
 
     def _fact(self, i: int, j: int) -> str:
         """Say what a feature is in a row, in the user's own terms where they are known."""
+        words = self.words.get(i, {}).get(j)
+        if words:
+            more = f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
+            told = f"{', '.join(words[:_MOST_WORDS])}{more}"
+            return f"{self.model.unit_names[j]} ({told})"
         raw = None if self.shown is None else self.shown[i, j]
         return self.model.describe(j, self.rows[i], raw)
 

@@ -37,7 +37,7 @@ def sentence(reason: Any) -> str:
 
 def _told(reason: Any) -> str:
     """Say what the features of a reason guarantee."""
-    given = f"given {_and(reason.facts)}" if reason.facts else "whatever the features are"
+    given = f"given {_facts(reason)}" if reason.facts else "whatever the features are"
     known = reason.guarantee
     sure = lower_text(known.lower if known.exact is None else known.exact)
     trust = ""
@@ -58,15 +58,20 @@ def claim(reason: Any) -> str:
     told = claims[reason.minimality].format(
         epsilon=_two_digits_up(reason.epsilon), delta=reason.delta, size=reason.size
     )
+    kind = " and ".join(reason.only)
+    if kind:
+        told = told.replace("no smaller set ", f"no smaller set of {kind} features ")
+        told = told.replace("the best set found", f"of {kind} features the best set found")
     bounded = reason.minimality.endswith(("subset-minimal", "locally-minimal"))
     if reason.matches is None and reason.size_lower > 1 and bounded:
-        told += f"; no set of fewer than {reason.size_lower} features reaches {reason.delta}"
+        some = f"{reason.size_lower} {kind} features" if kind else f"{reason.size_lower} features"
+        told += f"; no set of fewer than {some} reaches {reason.delta}"
     return told
 
 
 def _conditional(reason: Any, matches: Matches, sure: str, trust: str, proved: str) -> str:
     """Say it of the rows that share the facts."""
-    those = f"the rows that share {_and(reason.facts)}" if reason.facts else "all rows"
+    those = f"the rows that share {_facts(reason)}" if reason.facts else "all rows"
     verdict = {True: "confirmed", False: "refuted", None: "not confirmed"}
     held, all_rows = matches.confirmed, matches.descriptive
     how = "by Wilson's lower bound in" if reason.distribution.cautious else "in"
@@ -86,6 +91,16 @@ def _two_digits_up(value: float) -> str:
     exact = decimal_fraction(value)
     unit = Fraction(10) ** (math.floor(math.log10(value)) - 1)
     return f"{float(math.ceil(exact / unit) * unit):.2g}"
+
+
+def _facts(reason: Any) -> str:
+    """Return what is known: what speaks for the class, although something speaks against it."""
+    told = dict(zip(reason.features, reason.facts, strict=True))
+    against = [told[u] for u in reason.features if u in reason.against]
+    others = [told[u] for u in reason.features if u not in reason.against]
+    if not against or not others:
+        return f"{'although ' if against else ''}{_and(against or others)}"
+    return f"{_and(others)}, although {_and(against)}"
 
 
 def _and(parts: Sequence[str]) -> str:

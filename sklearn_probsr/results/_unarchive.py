@@ -9,20 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import (
-    Background,
     Distribution,
-    Marginals,
-    Matching,
-    Product,
-    Uniform,
 )
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._feature_sets import FeatureSets
-from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.model._units import Unit
 from sklearn_probsr.results._archive import FORMAT
 from sklearn_probsr.results._checked import (
     UnsoundError,
@@ -32,7 +24,6 @@ from sklearn_probsr.results._checked import (
     flat,
     fraction,
     json_size,
-    label,
     members,
     number,
     one_of,
@@ -46,25 +37,17 @@ from sklearn_probsr.results._members import Declared, declared, load
 from sklearn_probsr.results._reason import CLAIMS, COLUMNS, STATUSES, SufficientReasons
 from sklearn_probsr.results._row_labels import checked_labels
 from sklearn_probsr.results._sparse_members import KINDS, DeclaredRows, gathered
+from sklearn_probsr.results._unarchive_model import OF_LAWS, read_law, read_model
 
 __all__ = ["read_reasons"]
 
-# The members of every archive, those that some have, and what each holds.
+# The members of every archive, and what each holds; some have those of a distribution too.
 _EVERY = {
     "meta": "u", "model/weights": "f", "more/values": "f", "more/base_values": "f",
     "more/data": "f", "reasons/rows": "bf", "reasons/features": "i", "reasons/indptr": "i",
     "reasons/lower": "f", "reasons/upper": "f", "reasons/minimality": "U", "reasons/epsilon": "f",
     "reasons/size_lower": "i", "reasons/samples": "i",
 }  # fmt: skip
-_SOME = {"law/rows": "bf", "law/weights": "i", "law/confirming": "b"}
-# Which of those a distribution has.
-_OF_LAW = {
-    "Uniform": (),
-    "Product": (),
-    "Background": ("law/rows", "law/weights"),
-    "Marginals": ("law/rows", "law/weights"),
-    "Matching": ("law/rows", "law/weights", "law/confirming"),
-}
 _METHODS = ("certified", "monte-carlo", "paper")
 
 Arrays = dict[str, Any]
@@ -88,7 +71,7 @@ def read_reasons(
     UnsoundError
         If a member is not what `write_reasons` writes; it is named.
     """
-    each = declared(file, _EVERY | _SOME | KINDS)
+    each = declared(file, _EVERY | OF_LAWS | KINDS)
     width = (each["model/weights"].shape or (0,))[-1] if "model/weights" in each else 0
     said = gathered(each, width)
     for name in _EVERY:
@@ -110,8 +93,8 @@ def read_reasons(
     meta = members(meta, "meta", ("format", "model", "law", "reasons", "texts"))
     _check_shapes(said, meta)
     held = {name: _loaded(file, array) for name, array in said.items()}
-    model = _model(held["model/weights"], meta["model"])
-    law = law_of(model, _law(held, meta["law"])).distribution
+    model = read_model(held["model/weights"], meta["model"])
+    law = law_of(model, read_law(held, meta["law"])).distribution
     reasons = _reasons(model, law, held, meta["reasons"])
     more = {name: held[f"more/{name}"] for name in ("values", "base_values", "data")}
     return reasons, more, _texts(meta["texts"], reasons, more)
@@ -160,110 +143,21 @@ def _check_shapes(said: dict[str, Declared | DeclaredRows], meta: dict[str, Any]
             raise UnsoundError(f"{name} must have shape {shape}, got {said[name].shape}")
 
 
-# --- the model -------------------------------------------------------------------------------
-
-
-def _model(weights: NDArray[np.float64], told: Any) -> Model:
-    several = weights.ndim == 2
-    decides = ("intercepts", "last") if several else ("threshold", "strict", "decimal")
-    told = members(told, "meta.model", (*decides, "feature_names", "classes", "units"))
-    d = weights.shape[-1]
-    named: dict[str, Any] = {
-        "feature_names": texts(told["feature_names"], "meta.model.feature_names", d),
-        "classes": [
-            label(value, f"meta.model.classes[{i}]")
-            for i, value in enumerate(flat(told["classes"], "meta.model.classes", (None,)))
-        ],
-        "units": _units(told["units"], d),
-    }
-    if several:
-        intercepts = flat(told["intercepts"], "meta.model.intercepts", (len(weights),))
-        each = [number(v, f"meta.model.intercepts[{i}]") for i, v in enumerate(intercepts)]
-        return ArgmaxModel(weights, each, last=flag(told["last"], "meta.model.last"), **named)
-    threshold = number(told["threshold"], "meta.model.threshold")
-    for name in ("strict", "decimal"):
-        named[name] = flag(told[name], f"meta.model.{name}")
-    return LinearModel(weights, threshold, **named)
-
-
-def _units(told: Any, d: int) -> list[Unit] | None:
-    if told is None:
-        return None
-    entries = flat(told, "meta.model.units", (None,))
-    parts = [
-        members(entry, f"meta.model.units[{i}]", ("name", "columns", "states", "labels", "coded"))
-        for i, entry in enumerate(entries)
-    ]
-    texts([part["name"] for part in parts], "meta.model.units names")
-    return [_unit(part, f"meta.model.units[{i}]", d) for i, part in enumerate(parts)]
-
-
-def _unit(told: dict[str, Any], name: str, d: int) -> Unit:
-    columns = [
-        whole(column, f"{name}.columns", 0, d - 1)
-        for column in flat(told["columns"], f"{name}.columns", (None,))
-    ]
-    states = told["states"]
-    if states is not None:
-        entries = flat(states, f"{name}.states", (None, len(columns)))
-        for entry in entries:
-            number(entry, f"{name}.states")
-    labels = flat(told["labels"], f"{name}.labels", (None,))
-    for entry in labels:
-        text(entry, f"{name}.labels")
-    coded = flag(told["coded"], f"{name}.coded")
-    return Unit(told["name"], tuple(columns), states, tuple(labels), coded)
-
-
-# --- the distribution ------------------------------------------------------------------------
-
-
-def _law(held: Arrays, told: Any) -> Distribution:
-    told = members(told, "meta.law", ("kind", "p", "matching", "sample"))
-    kind = one_of(told["kind"], "meta.law.kind", _OF_LAW)
-    for name in _SOME:
-        if (name in held) != (name in _OF_LAW[kind]):
-            raise UnsoundError(f"{name} is {'unknown' if name in held else 'missing'} under {kind}")
-    for name in ("p", "matching"):
-        if (told[name] is not None) != (name == {"Product": "p", "Matching": "matching"}.get(kind)):
-            raise UnsoundError(f"meta.law.{name} must not be {shown(told[name])} under {kind}")
-    if told["sample"] is not None and kind != "Background":
-        raise UnsoundError(f"meta.law.sample must not be {shown(told['sample'])} under {kind}")
-    if kind == "Uniform":
-        return Uniform()
-    if kind == "Product":
-        entries = flat(told["p"], "meta.law.p", (None,))
-        return Product(tuple(fraction(p, f"meta.law.p[{i}]") for i, p in enumerate(entries)))
-    if kind == "Matching" and isinstance(held["law/rows"], SparseRows):
-        raise UnsoundError("law/rows must not be sparse under Matching")
-    if kind == "Background":
-        size, seed = (None, 0) if told["sample"] is None else _drawn(told["sample"])
-        return Background(held["law/rows"], held["law/weights"], sample=size, random_state=seed)
-    if kind == "Marginals":
-        return Marginals(held["law/rows"], held["law/weights"])
-    min_rows, confidence, cautious = flat(told["matching"], "meta.law.matching", (3,))
-    if not (held["law/weights"] == 1).all():
-        raise UnsoundError("law/weights must all be 1 under Matching")
-    return Matching(
-        held["law/rows"],
-        min_rows=whole(min_rows, "meta.law.matching[0]", 1),
-        confirm=held["law/confirming"],
-        confidence=fraction(confidence, "meta.law.matching[1]"),
-        cautious=flag(cautious, "meta.law.matching[2]"),
-    )
-
-
-def _drawn(told: Any) -> tuple[int, int]:
-    """Return how many rows were searched on, and the seed that they were drawn with."""
-    size, seed = flat(told, "meta.law.sample", (2,))
-    return whole(size, "meta.law.sample[0]", 1), whole(seed, "meta.law.sample[1]", 0)
-
-
 # --- the reasons -----------------------------------------------------------------------------
 
 
 def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> SufficientReasons:
-    known = ("delta", "confidence", "method", "forced", "exact", "flagged", "shown")
+    known = (
+        "delta",
+        "confidence",
+        "method",
+        "forced",
+        "only",
+        "words",
+        "exact",
+        "flagged",
+        "shown",
+    )
     told = members(told, "meta.reasons", known)
     columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
     width = held["more/data"].shape[1]
@@ -290,6 +184,10 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         raise UnsoundError(
             "meta.reasons.forced must name different features, the first of every reason"
         )
+    only = tuple(
+        one_of(word, "meta.reasons.only", ("present", "supporting"))
+        for word in flat(told["only"], "meta.reasons.only", (None,))
+    )
     raw = told["shown"]
     return SufficientReasons(
         model=model,
@@ -300,6 +198,8 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         forced=forced,
         exact=_exact(told["exact"], columns),
         flagged=flagged,
+        only=only,
+        words=_words(told["words"], len(sets), width),
         shown=_shown(raw, held["more/data"], (len(sets), width)),
         sets=sets,
         **columns,
@@ -372,6 +272,21 @@ def _flagged(told: Any, n: int) -> dict[int, tuple[str, str]]:
         i = _row(key, name, n)
         found[i] = (one_of(status, name, STATUSES[1:]), text(message, name))
     return found
+
+
+def _words(told: Any, n: int, width: int) -> dict[int, dict[int, tuple[str, ...]]]:
+    name = "meta.reasons.words"
+    if not isinstance(told, dict) or not all(isinstance(v, dict) for v in told.values()):
+        raise UnsoundError(f"{name} must be an object of objects, got {shown(told)}")
+    return {
+        _row(key, f"{name}[{shown(key)}]", n): {
+            _row(unit, f"{name}[{shown(key)}][{shown(unit)}]", width): tuple(
+                text(word, name) for word in flat(words, name, (None,))
+            )
+            for unit, words in entry.items()
+        }
+        for key, entry in told.items()
+    }
 
 
 def _exact(told: Any, columns: Arrays) -> dict[int, Any]:

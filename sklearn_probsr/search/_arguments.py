@@ -94,6 +94,8 @@ class Options:
     prove: Any = "auto"
     max_evals: Any = None
     time_limit: Any = 10.0
+    present_only: Any = False
+    supporting_only: Any = False
 
     def task(self, model: Model) -> Task:
         """Return what is asked of every row of a model, or say what is wrong with it."""
@@ -109,7 +111,15 @@ class Options:
             )
         most = _max_size(self.max_size, len(inside))
         effort = _effort(self.prove, self.max_evals, self.time_limit)
-        return Task(level, inside, outside, most, effort=effort)
+        return Task(
+            level,
+            inside,
+            outside,
+            most,
+            effort=effort,
+            present_only=_switch(self.present_only, "present_only"),
+            supporting_only=_switch(self.supporting_only, "supporting_only"),
+        )
 
     @property
     def slack(self) -> Fraction | None:
@@ -120,6 +130,12 @@ class Options:
     def risk(self) -> Fraction | None:
         """How likely a sampling method may fail on a row."""
         return _open_unit(self.gamma, "gamma")
+
+
+def _switch(value: Any, name: str) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInputError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
 
 
 def _max_size(max_size: Any, forced: int) -> int | None:

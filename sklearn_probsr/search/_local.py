@@ -24,9 +24,11 @@ def search(law: Law, rows: Any, task: Task) -> Found:
     """Return a small set of each row that reaches delta, and what was proved of it."""
     found = Found.empty(len(rows), law.model.n_units)
     rows = rows if law.takes_sparse else np.asarray(rows)
+    task = law.within(rows, task)
     starts = law.together(rows, task, found)
     for i in np.flatnonzero(found.minimality == "").tolist():
-        one = _Search(law.prover(law.view(rows[i]), task), task)
+        asked = task.of_row(i)
+        one = _Search(law.prover(law.view(rows[i]), asked), asked)
         give_up = partial(found.give_up, i, task=task)
         chosen, minimality, epsilon = one.run(give_up, str(law.distribution), starts.get(i))
         prover = one.prover

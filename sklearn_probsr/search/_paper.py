@@ -117,9 +117,9 @@ def search_as_published(
             f"method='paper' is for uniform binary features, got {law.distribution!r}. "
             "Use method='certified' or 'monte-carlo'."
         )
-    if task.include or task.exclude or task.max_size is not None:
+    if task.include or task.exclude or task.max_size is not None or task.restricted:
         raise InvalidInputError(
-            "method='paper' knows no include, exclude or max_size. "
+            "method='paper' knows no include, exclude, max_size, present_only or supporting_only. "
             "Use method='certified' or 'monte-carlo' with them."
         )
     found = Found.empty(len(rows), law.model.n_units)

@@ -36,9 +36,10 @@ def search_by_samples(
     """
     found = Found.empty(len(rows), law.model.n_units)
     drawn = np.zeros(len(rows), dtype=np.int64)
+    task = law.within(rows, task)
     for i, generator in enumerate(rng.spawn(len(rows))):
         view = law.view(rows[i])
-        order = view.orders(task.open_to(view.members()), task.include)[0]
+        order = view.orders(task.of_row(i).open_to(view.members()), task.include)[0]
         coupled = not any(view.can_gain(u) for u in order)
         if coupled:
             samples = sample_size(task.delta, epsilon, gamma)

@@ -259,7 +259,7 @@ def test_a_mixed_frame(encoder: str):
     unit = {unit.name: unit for unit in adapted.units}
     assert unit["age"].states is None
     assert len(unit["age"].columns) == 2
-    assert unit["note: good"].labels == ("note: without 'good'", "note: with 'good'")
+    assert unit["note: good"].labels == ('note: no "good"', 'note: "good"')
     assert unit["size"].labels == ("size: 1", "size: 2", "size: 3")
     assert not any("=" in label for each in adapted.units for label in each.labels)
     assert pickle.loads(pickle.dumps(adapted)).predict(X).tolist() == adapted.predict(X).tolist()
@@ -345,18 +345,17 @@ def test_words_are_features():
         estimator = make_pipeline(CountVectorizer(binary=True), classifier).fit(texts, y)
         adapted = adapt(estimator, texts)
         assert (adapted.predict(texts) == estimator.predict(texts)).all()
-        assert adapted.units[1] == Unit.binary("good", 1, ("without 'good'", "with 'good'"))
+        assert adapted.units[1] == Unit.binary("good", 1, ('no "good"', '"good"'))
         assert adapted.model.binary_core is not None
-        assert (
-            adapted.describe(pd.Series(["bad"], index=["b"])).loc["b", "good"] == "without 'good'"
-        )
+        assert adapted.describe(pd.Series(["bad"], index=["b"])).loc["b", "good"] == 'no "good"'
     counts = make_pipeline(CountVectorizer(), TfidfTransformer(norm=None), LogisticRegression())
     adapted = adapt(counts.fit(texts, y), texts)
-    assert adapted.units[1] == Unit.real("good", 1)
-    assert adapted.describe(["good good"]).loc[0, "good"] == "good: 2"
+    assert adapted.units[1] == Unit("good", (1,), labels=('no "good"', '"good"'))
+    assert adapted.describe(["good good"]).loc[0, "good"] == '"good" (twice)'
+    assert adapted.describe(["good good"]).loc[0, "bad"] == 'no "bad"'
     seen = make_pipeline(CountVectorizer(), BernoulliNB()).fit(texts, y)
     adapted = adapt(seen, texts)
-    assert adapted.units[1].labels == ("without 'good'", "with 'good'")
+    assert adapted.units[1].labels == ('no "good"', '"good"')
     assert (adapted.predict(texts) == seen.predict(texts)).all()
 
 

@@ -110,7 +110,7 @@ def test_a_text_transformer_of_ones_own():
     register_adapter(Shouting, lambda step: Words(["!"], binary=True))
     adapted = adapt(make_pipeline(shouting, inner), ["no", "yes!"])
     assert adapted.predict(["no", "yes!"]).tolist() == [0, 1]
-    assert adapted.describe(["yes!"]).iat[0, 0] == "with '!'"
+    assert adapted.describe(["yes!"]).iat[0, 0] == '"!"'
 
 
 BAD: list[tuple[Any, str]] = [

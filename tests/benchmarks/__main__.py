@@ -11,7 +11,7 @@ from tests.benchmarks.report import Style, missed
 
 BENCHMARKS = (
     "batch", "paper", "distributions", "rows", "matching", "explainer", "agreement", "scaling",
-    "cold-start",
+    "cost", "service", "cold-start",
 )  # fmt: skip
 SINGLE_THREAD = (
     "MKL_NUM_THREADS",

@@ -430,7 +430,7 @@ def test_texts_go_together(fails, run):
     skops.io.dump(model, "text.skops")
     pd.DataFrame({"said": words, "mood": y}).to_csv("text.csv", index=False)
     command = ("explain", "text.skops", "text.csv", "--target", "mood", "--row", "0")
-    assert "with 'good'" in run(*command).out
+    assert '"good"' in run(*command).out
     assert fails(*command, "--independent") == (
         "--independent is for tables, and the model takes texts."
     )

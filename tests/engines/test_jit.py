@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba.core.errors import TypingError
 
 import sklearn_probsr
-from sklearn_probsr.engines import _jit
+from sklearn_probsr.engines import _jit, _one_compiler
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
 
@@ -137,3 +138,69 @@ def test_a_temporary_directory_that_cannot_be_made(tmp_path: Path, monkeypatch: 
     (tmp_path / f"sklearn-probsr-{os.geteuid()}").touch()
     monkeypatch.setattr(_jit.tempfile, "gettempdir", lambda: str(tmp_path))
     assert _jit._temporary.__wrapped__() is None
+
+
+COMPILE = """
+import sys
+import numpy as np
+from sklearn_probsr.engines.coins._enumeration import _count
+print("ready", flush=True)
+sys.stdin.readline()
+_count(np.array([3, 2, 1]), 2, 4)
+print(sum(_count.stats.cache_hits.values()), sum(_count.stats.cache_misses.values()))
+"""
+
+
+def test_processes_do_not_compile_the_same_at_once(tmp_path: Path):
+    """Of two that need a kernel at the same time one compiles it, and the other waits and loads."""
+    root = str(Path(sklearn_probsr.__file__).parents[1])
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": root}
+    for name in ("NUMBA_DISABLE_JIT", "COVERAGE_PROCESS_START"):
+        env.pop(name, None)
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", COMPILE],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for one in both:
+        assert one.stdout.readline() == "ready\n"
+    for one in both:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    assert sorted(one.communicate(timeout=120)[0] for one in both) == ["0 1\n", "1 0\n"]
+
+
+def test_a_lock_is_given_back(tmp_path: Path):
+    """Also where compiling fails, and it may be taken again on the way; without a place, none."""
+    lock = _one_compiler._Lock()
+    for place in (lambda: str(tmp_path), lambda: None, lambda: str(tmp_path / "missing")):
+        lock.take(place)
+        lock.take(place)
+        lock.give_back(1)
+        assert lock.depth == 1
+        lock.give_back(0)
+        assert (lock.depth, lock._file) == (0, None)
+
+    @_jit.kernel
+    def wrong(x):
+        return x.no_such_thing
+
+    with pytest.raises((TypingError, AttributeError)):
+        wrong(1)
+    assert _one_compiler._LOCK.depth == 0
+
+
+def test_who_waits_too_long_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A process that hangs while it compiles does not stop the others for ever."""
+    monkeypatch.setattr(_one_compiler, "_PATIENCE", 0.05)
+    first, second = _one_compiler._Lock(), _one_compiler._Lock()
+    first.take(lambda: str(tmp_path))
+    second.take(lambda: str(tmp_path))
+    assert second.depth == 1
+    second.give_back(0)
+    first.give_back(0)

@@ -254,7 +254,7 @@ def test_no_rows_are_an_explanation_too():
     assert found.values.shape == found.data.shape == found.reason_mask.shape == (0, 30)
     assert [np.shape(getattr(found, name)) for name in FIELDS[1:]] == [(0,)] * 5
     assert found.base_values.shape == (0,)
-    assert found.to_frame().shape == (0, 9)
+    assert found.to_frame().shape == (0, 10)
     assert found.as_guarantee().values.shape == (0, 30)
     for none in (found[:0], explanation()[5:5], explanation()[:2][[]]):
         assert type(none) is ReasonExplanation
@@ -368,6 +368,7 @@ def test_the_table_is_tidy():
         "prediction": "granted",
         "reason": ("age", "smoker"),
         "reason_size": 2,
+        "against": (),
         "guarantee_lower": pytest.approx(118 / 120, abs=1e-15),
         "guarantee_upper": pytest.approx(118 / 120, abs=1e-15),
         "minimality": "minimum",

@@ -276,7 +276,7 @@ def test_words_are_told_by_how_often_they_occur():
         CountVectorizer(), FunctionTransformer(np.log1p, accept_sparse=True), LogisticRegression()
     ).fit(texts, [1, 0, 1, 0, 1, 0])
     found = SufficientReasonExplainer(model, texts, include=["good"])(texts)
-    assert found.reasons[0].facts[0] == "good = 3"
+    assert found.reasons[0].facts[0] == '"good" (3 times)'
     assert found.data[0].tolist() == found.display_data[0].tolist() == [0.0, 1.0, 3.0]
     assert adapt(model, texts).display(texts)["good"].tolist() == [3, 0, 1, 0, 1, 0]
 

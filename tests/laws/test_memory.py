@@ -19,7 +19,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.laws import _coins, _dispatch
+from sklearn_probsr.laws import _coin_view, _coins, _dispatch
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._spectra import Shared
 
@@ -93,7 +93,7 @@ def test_many_rows_do_not_add_up(law: str, monkeypatch: pytest.MonkeyPatch):
 
 def test_a_hundred_thousand_rows_do_not_add_up(monkeypatch: pytest.MonkeyPatch):
     """As many different rows, each enclosed one at a time: the law remembers the last few."""
-    monkeypatch.setattr(_coins, "enclose", lambda *_: Enclosure(0.25, 0.5))  # takes no time
+    monkeypatch.setattr(_coin_view, "enclose", lambda *_: Enclosure(0.25, 0.5))  # takes no time
     law = law_of(LinearModel(np.arange(1.0, 18.0), 60.0))
     bits = np.arange(100_000)[:, None] >> np.arange(17) & 1 == 1
 

@@ -21,7 +21,8 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.engines.coins._deficits import Instance
-from sklearn_probsr.laws._coins import CoinLaw, CoinView
+from sklearn_probsr.laws._coin_view import CoinView
+from sklearn_probsr.laws._coins import CoinLaw
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.model._exact import decimal_fraction
@@ -479,7 +480,7 @@ def no_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a probability is computed")
 
     monkeypatch.setattr("sklearn_probsr.laws._ranking.build_tables", refuse)
-    monkeypatch.setattr("sklearn_probsr.laws._coins.lattice_rows", refuse)
+    monkeypatch.setattr("sklearn_probsr.laws._coin_batch.lattice_rows", refuse)
     monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.fourier", refuse)
     monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.lattice", refuse)
     monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.enumeration", refuse)

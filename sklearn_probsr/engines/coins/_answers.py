@@ -87,9 +87,14 @@ def write_members(
     forced: NDArray[np.int64],
     told: NDArray[np.int32],
 ) -> None:
-    """Write what is forced and the first members of each row, so many, one behind the other."""
+    """Write what is forced and the first members of each row, so many, one behind the other.
+
+    Rows with a negative number are passed over.
+    """
     at = 0
     for r in range(len(rows)):
+        if sizes[r] < 0:
+            continue
         for unit in forced:
             told[at] = unit
             at += 1

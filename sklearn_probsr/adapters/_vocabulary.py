@@ -1,0 +1,125 @@
+"""Words: each word of a text is a feature, there or not, counted, or with a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, overload
+
+from scipy import sparse
+
+from sklearn_probsr.adapters._columns import Base, Columns, Kind
+from sklearn_probsr.adapters._parts import Words
+from sklearn_probsr.adapters._registry import name_of
+from sklearn_probsr.adapters._running import Output, Rows
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["Buckets", "Hashed", "weights_of", "word_labels", "words_of"]
+
+
+class Buckets(Sequence[str]):
+    """The names of the columns that words are hashed to, made when they are asked for."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __len__(self) -> int:
+        return self.n
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+    def __getitem__(self, i: int | slice) -> str | list[str]:
+        at = range(self.n)[i]
+        return [f"hash {k}" for k in at] if isinstance(at, range) else f"hash {at}"
+
+
+class Hashed(NamedTuple):
+    """A column that words were hashed to: where it is computed, and which it is."""
+
+    rows: Rows
+    at: int
+
+
+class _WordBases(Sequence[Base]):
+    """A base column for every word; each is made when it is asked for, and only once."""
+
+    def __init__(self, part: Words, rows: Rows, raw: int, before: str) -> None:
+        self.part, self.rows, self.raw, self.before = part, rows, raw, before
+        self._made: dict[int, Base] = {}
+
+    @property
+    def may_go(self) -> bool:
+        """Whether columns without a weight are no features."""
+        return isinstance(self.part.words, Buckets)
+
+    def __len__(self) -> int:
+        return len(self.part.words)
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self[k] for k in range(len(self))[i]]
+        at = range(len(self))[i]
+        if at not in self._made:
+            self._made[at] = self._base(at)
+        return self._made[at]
+
+    def _base(self, at: int) -> Base:
+        part, word = self.part, str(self.part.words[at])
+        kind = Kind.FLAG if part.binary else Kind.WEIGHT if part.weights else Kind.COUNT
+        own = f"{self.before}{word}"
+        labels = word_labels(self.before, word, not isinstance(part.words, Buckets))
+        return Base(
+            self.rows, at, len(part.words), self.raw, own, kind, own=own, labels=labels,
+            hashes=Hashed(self.rows, at) if self.may_go else None,
+        )  # fmt: skip
+
+
+def word_labels(before: str, word: str, quoted: bool = True) -> tuple[str, str]:
+    """Return what to call a word that is not there, and one that is."""
+    told = f'"{word}"' if quoted else word
+    return f"{before}no {told}", f"{before}{told}"
+
+
+def words_of(part: Words, step: Any, columns: Columns) -> Columns:
+    """Return the columns after a transformer of one text."""
+    if len(columns) != 1 or columns.sources(0)[0].kind is not Kind.RAW:
+        raise InvalidInputError(
+            f"{name_of(step)} must get one raw column of texts, got {len(columns)} columns."
+        )
+    base, rows = columns.sources(0)[0], Output(step, columns.rows)
+    before = f"{base.name}: " if len(columns.raw_names) > 1 else ""
+    if part.scale is None:
+        return columns.new(_WordBases(part, rows, base.raw, before), rows)
+    counted = Output(part.counter, columns.rows)
+    found = columns.new(_WordBases(part, counted, base.raw, before), counted)
+    return found.affine(sparse.diags_array(part.scale), 0.0, rows)
+
+
+def weights_of(step: Any, columns: Columns) -> Columns:
+    """Return the columns after a transformer of word counts that weighs them, text by text."""
+    rows, bases = Output(step, columns.rows), []
+    for j in range(len(columns)):
+        sources = columns.sources(j)
+        if len(sources) != 1:
+            raise InvalidInputError(
+                f"{name_of(step)} with a norm must get word counts, got a column that mixes "
+                f"several. Put it right behind the vectorizer."
+            )
+        first = sources[0]
+        own = first.own or columns.raw_names[first.raw]
+        labels = first.labels or word_labels("", own)
+        bases.append(
+            Base(
+                rows,
+                j,
+                len(columns),
+                first.raw,
+                own,
+                Kind.WEIGHT,
+                own=own,
+                labels=labels,
+                hashes=first.hashes,
+            )
+        )
+    return columns.new(bases, rows)

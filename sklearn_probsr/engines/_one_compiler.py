@@ -1,0 +1,118 @@
+"""One compiler at a time: processes of one user wait for each other, and load what one compiled."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # elsewhere than on POSIX every process compiles for itself
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["one_at_a_time"]
+
+# Who has waited for so many seconds compiles all the same.
+_PATIENCE, _PAUSE = 300.0, 0.02
+
+
+class _Lock:
+    """A lock among processes, held from the first kernel that is compiled until that is kept.
+
+    A kernel may compile others on its way, so it is counted how often it was taken. Numba itself
+    lets one thread compile at a time. A process that ends lets go of it, however it ends.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self._file: int | None = None
+
+    def take(self, place: Callable[[], str | None]) -> None:
+        """Wait until no other process compiles; go on without a lock where there can be none."""
+        self.depth += 1
+        if self.depth > 1 or fcntl is None:
+            return
+        folder = place()
+        if folder is None:
+            return
+        try:
+            self._file = os.open(Path(folder) / "compiling.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            self._wait(self._file)
+        except OSError:  # a file system without locks
+            self._close()
+
+    @staticmethod
+    def _wait(file: int) -> None:
+        last = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > last:
+                    return
+                time.sleep(_PAUSE)
+            else:
+                return
+
+    def give_back(self, depth: int) -> None:
+        """Undo what was taken beyond a depth."""
+        self.depth = depth
+        if depth == 0:
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)  # which unlocks it
+            self._file = None
+
+
+_LOCK = _Lock()
+
+
+class _Looking:
+    """A kernel's place on disk; whoever does not find it there waits, and looks once more."""
+
+    def __init__(self, cache: Any, place: Callable[[], str | None]) -> None:
+        self._cache, self._place = cache, place
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return compiled code, perhaps compiled by another process meanwhile."""
+        found = self._cache.load_overload(sig, target_context)
+        if found is None:
+            _LOCK.take(self._place)
+            found = self._cache.load_overload(sig, target_context)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_cache":
+            raise AttributeError(name)
+        return getattr(self._cache, name)
+
+
+def one_at_a_time(dispatcher: Any, place: Callable[[], str | None]) -> Any:
+    """Return a kernel that is compiled by one process at a time, if Numba lets us see to that.
+
+    Parameters
+    ----------
+    dispatcher : Numba's dispatcher
+        Of a kernel that is kept on disk.
+    place : callable
+        Returns a folder for the lock; None if there is none.
+    """
+    cache = getattr(dispatcher, "_cache", None)
+    if not hasattr(cache, "load_overload"):  # not compiled at all, or another Numba
+        return dispatcher
+    plain = dispatcher.compile
+
+    def compile(sig: Any) -> Any:
+        before = _LOCK.depth
+        try:
+            return plain(sig)
+        finally:
+            _LOCK.give_back(before)
+
+    dispatcher._cache, dispatcher.compile = _Looking(cache, place), compile
+    return dispatcher

@@ -1,0 +1,268 @@
+"""The words of reasons in their texts."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain.pictures import _canvas as canvas
+from sklearn_probsr.explain.pictures._canvas import BLUE, GREY, RED
+from sklearn_probsr.explain.pictures._places import places, readable
+from sklearn_probsr.model._enclosure import lower_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sklearn_probsr.explain._explanation import ReasonExplanation
+    from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+
+__all__ = ["text"]
+
+_FONT = "DejaVu Sans Mono"  # comes with Matplotlib; every letter has the same width
+_WIDTH, _COLUMNS = 9.0, 88
+# Inches of a line, and what a letter is wide for its height.
+_LINE, _SHAPE = 0.2, 0.602
+# Text before and after a marked word that is shown of a long document.
+_LINES_AROUND = 1
+
+
+class _Line(NamedTuple):
+    """A line as it is drawn: letters, and the spans of them that are marked, each in a colour."""
+
+    letters: str
+    marks: tuple[tuple[int, int, str], ...] = ()
+    style: str = "text"
+
+
+def text(
+    explanation: ReasonExplanation,
+    documents: Sequence[str],
+    *,
+    ax: Axes | None = None,
+    max_rows: int = 8,
+    max_lines: int = 14,
+    show: bool = False,
+) -> Axes:
+    """Draw documents with the words of their reasons in them.
+
+    Words of the reason stand on a red ground where they speak for the predicted class, and on a
+    blue one where they speak against it; all others are grey. What is known not to be there, and
+    what is no word at all, stands below.
+
+    Parameters
+    ----------
+    explanation : ReasonExplanation
+        Of one text or of several, explained as such.
+    documents : sequence of str
+        The texts of its rows, in their order; one text, if there is one row. Of a table, its column
+        of texts.
+    ax : matplotlib Axes or None, default=None
+        None: a new figure with room for all that is drawn.
+    max_rows : int, default=8
+        The most documents to draw, the first ones.
+    max_lines : int, default=14
+        The most lines of each; of longer ones those with words of the reason, and one around each.
+    show : bool, default=False
+        Whether to call ``matplotlib.pyplot.show()``; else that is left to you, or to the notebook.
+
+    Returns
+    -------
+    Axes
+    """
+    told = canvas.batch(explanation, "text", ("ok", "unreachable")).reasons
+    texts = _texts(explanation, documents)
+    most = canvas.at_least_one(max_lines, "max_lines")
+    some = min(len(told), canvas.at_least_one(max_rows, "max_rows"))
+    lines: list[_Line] = []
+    for i in range(some):
+        lines += [*([_Line("")] if i else []), *_lines(told, i, texts[i], most)]
+    left = len(told) - some
+    if left:
+        more = f"{left} more row{'s are' if left > 1 else ' is'} not shown"
+        lines += [_Line(""), _Line(more, style="note")]
+    if note := canvas.note(explanation):
+        lines += [_Line(""), _Line(note[0], style="note")]
+    ax = _axes(ax, len(lines))
+    _draw(ax, lines)
+    return canvas.done(ax, show)
+
+
+def _texts(explanation: ReasonExplanation, documents: Any) -> list[str]:
+    """Return the documents of the rows that are drawn, or say what is wrong with them."""
+    whole = np.atleast_1d(explanation.status)
+    given = [documents] if isinstance(documents, str) else documents
+    if not isinstance(given, Iterable):
+        raise InvalidInputError(
+            f"documents must be the texts of the rows, got {type(documents).__name__}."
+        )
+    found = list(given)
+    if len(found) != len(whole):
+        raise InvalidInputError(
+            f"documents must hold one text per row, {len(whole)}, got {len(found)}."
+        )
+    for i, document in enumerate(found):
+        if not isinstance(document, str):
+            raise InvalidInputError(
+                f"documents must hold texts, got {type(document).__name__} in row {i}."
+            )
+    return [document for document, status in zip(found, whole, strict=True) if status != "invalid"]
+
+
+def _lines(told: SufficientReasons, i: int, document: str, most: int) -> list[_Line]:
+    """Return the lines of one document: a heading, its text, and what is not in it."""
+    reason, drawable = told[i], _signs()
+    body = readable(document.expandtabs(4), drawable)
+    colours: list[str | None] = [None] * len(body)
+    elsewhere = []
+    for unit, fact in zip(reason.features, reason.facts, strict=True):
+        words = told.words.get(i, {}).get(unit) or (_bare(told.model.unit_names[unit], fact),)
+        spans = places(body, words) if _is_there(told, i, unit) else []
+        colour = BLUE if unit in reason.against else RED
+        for start, end in spans:
+            colours[start:end] = [colour] * (end - start)
+        if not spans:
+            elsewhere.append(f"although {fact}" if unit in reason.against else fact)
+    heading = _wrapped(readable(_heading(reason), drawable), "heading")
+    below = _wrapped(readable(f"and {', '.join(elsewhere)}", drawable), "fact") if elsewhere else []
+    return [*heading, *_shortened(_laid_out(body, colours), most), *below]
+
+
+def _is_there(told: SufficientReasons, i: int, unit: int) -> bool:
+    return bool(told.model.present(told.rows[i : i + 1])[0, unit])
+
+
+def _bare(name: str, fact: str) -> str:
+    """Return the word that a feature is: its name without the column of the text."""
+    first, last = fact.find('"'), fact.rfind('"')
+    return fact[first + 1 : last] if 0 <= first < last else name
+
+
+def _heading(reason: SufficientReason) -> str:
+    known = reason.guarantee
+    sure = lower_text(known.lower if known.exact is None else known.exact, 4)
+    facts = {0: "whatever the words are", 1: "given 1 fact"}.get(
+        reason.size, f"given {reason.size} facts"
+    )
+    short = f" (short of {reason.delta:g})" if reason.status == "unreachable" else ""
+    return f"{reason.prediction!s}: kept with probability ≥ {sure}{short}, {facts}"
+
+
+def _wrapped(words: str, style: str) -> list[_Line]:
+    return [_Line(part, style=style) for part in textwrap.wrap(words, _COLUMNS)] or [_Line("")]
+
+
+def _laid_out(body: str, colours: Sequence[str | None]) -> list[_Line]:
+    """Cut a text into lines that fit, between words if it can be."""
+    found, start = [], 0
+    for paragraph in body.split("\n"):
+        end = start + len(paragraph)
+        at = start
+        while True:
+            stop = end
+            if end - at > _COLUMNS:
+                gap = body.rfind(" ", at + 1, at + _COLUMNS + 1)
+                stop = gap if gap > at else at + _COLUMNS
+            found.append(_line(body, colours, at, stop))
+            at = stop + (stop < end and body[stop] == " ")
+            if at >= end:
+                break
+        start = end + 1
+    while len(found) > 1 and not found[-1].letters.strip():
+        found.pop()
+    return found
+
+
+def _line(body: str, colours: Sequence[str | None], start: int, end: int) -> _Line:
+    marks: list[tuple[int, int, str]] = []
+    for k in range(start, end):
+        colour = colours[k]
+        if colour is None:
+            continue
+        if marks and marks[-1][1] == k - start and marks[-1][2] == colour:
+            marks[-1] = (marks[-1][0], k - start + 1, colour)
+        else:
+            marks.append((k - start, k - start + 1, colour))
+    return _Line(body[start:end], tuple(marks))
+
+
+def _shortened(lines: list[_Line], most: int) -> list[_Line]:
+    """Return the lines to draw of a document: all, or those with marks and what is around."""
+    if len(lines) <= most:
+        return lines
+    near = {0}
+    for at in (k for k, line in enumerate(lines) if line.marks):
+        near |= set(range(at - _LINES_AROUND, at + _LINES_AROUND + 1))
+    rest = (k for k in range(len(lines)) if k not in near)
+    chosen = sorted(k for k in near if 0 <= k < len(lines))
+    chosen = sorted([*chosen, *(k for k, _ in zip(rest, range(most - len(chosen)), strict=False))])
+    chosen = chosen[:most]
+    found: list[_Line] = []
+    for before, k in zip([-1, *chosen], chosen, strict=False):
+        found += [_Line("[...]", style="note")] if k > before + 1 else []
+        found.append(lines[k])
+    marked = sum(bool(line.marks) for line in lines[chosen[-1] + 1 :])
+    more = f"[...] and {marked} more lines with words of the reason" if marked else "[...]"
+    return [*found, *([_Line(more, style="note")] if chosen[-1] + 1 < len(lines) else [])]
+
+
+@cache
+def _signs() -> frozenset[int]:
+    """Return the signs that the font has."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    return frozenset(get_font(findfont(FontProperties(family=_FONT))).get_charmap())
+
+
+def _axes(ax: Axes | None, n: int) -> Axes:
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure(figsize=(_WIDTH, _LINE * (n + 1)))
+        ax = figure.add_axes((0.02, 0.02, 0.96, 0.96))
+    ax.set(xlim=(0, _COLUMNS), ylim=(n - 0.3, -0.7))
+    ax.set_axis_off()
+    return ax
+
+
+def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
+    """Write lines in a typewriter's letters, marked words on a coloured ground."""
+    from matplotlib.patches import Rectangle
+
+    box = ax.get_window_extent()
+    points = 72 / ax.figure.dpi
+    size = min(box.width * points / _COLUMNS / _SHAPE, box.height * points / len(lines) * 0.8)
+    step = _SHAPE * size / points * _COLUMNS / box.width  # of a letter, in data
+    styles: dict[str, dict[str, Any]] = {
+        "heading": {"color": "black", "weight": "bold"},
+        "fact": {"color": RED, "style": "italic"},
+        "note": {"color": GREY},
+        "text": {"color": GREY},
+    }
+    letters: dict[str, Any] = {
+        "family": _FONT, "fontsize": size, "va": "center", "ha": "left", "parse_math": False,
+    }  # fmt: skip
+    for row, line in enumerate(lines):
+        plain = list(line.letters)
+        for start, end, colour in line.marks:
+            ax.add_patch(
+                Rectangle(
+                    ((start - 0.15) * step, row - 0.44),
+                    (end - start + 0.3) * step,
+                    0.88,
+                    color=colour,
+                    linewidth=0,
+                )
+            )
+            for word in re.finditer(r"\S+", line.letters[start:end]):
+                at = (start + word.start()) * step
+                ax.text(at, row, word[0], color="white", **letters)
+            plain[start:end] = " " * (end - start)
+        # Word by word: letters are drawn a little wider or narrower than they are counted.
+        for word in re.finditer(r"\S+", "".join(plain)):
+            ax.text(word.start() * step, row, word[0], **letters, **styles[line.style])

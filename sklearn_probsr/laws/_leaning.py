@@ -1,0 +1,167 @@
+"""Leanings: whether a fact speaks for the class of its row, or against it.
+
+A unit of an instance leans towards the class if what it contributes is above what it contributes
+on average under the law: to know it is then good news. With several classes the duel with the
+runner-up counts. Contributions are linear in the columns, so the means of columns are all that is
+asked of a law. Where floats leave the sign open, exact means decide it (Proposition 42).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._sparse import SparseRows
+
+__all__ = ["column_mean", "exact_mean", "leanings", "mean_doubts"]
+
+# Mantissas of 53 bits in pieces whose weighted sums are whole floats (Proposition 42).
+_PIECE = 18
+
+
+class Averages(Protocol):
+    """What a law says of its columns, on average."""
+
+    model: Model
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The mean of every column, about."""
+
+    @property
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far each of them may be off; 0: that is the mean, as far as anyone can tell."""
+
+    def mean_of(self, column: int) -> Fraction:
+        """Return the exact mean of a column."""
+
+
+def leanings(
+    law: Averages, rows: NDArray[Any], at: NDArray[np.intp], units: NDArray[np.intp]
+) -> NDArray[np.int8]:
+    """Tell of some units, each of a row, how they lean: 1 for its class, -1 against it, or 0."""
+    found = np.zeros(len(at), dtype=np.int8)
+    for duel, some in _duels(law.model, rows, at):
+        towards = np.where(duel.is_positive(rows), 1, -1).astype(np.int8)
+        found[some] = towards[at[some]] * _signs(law, duel, rows, at[some], units[some])
+    return found
+
+
+def _duels(
+    model: Model, rows: NDArray[Any], at: NDArray[np.intp]
+) -> Iterator[tuple[LinearModel, Any]]:
+    """Yield each decision that rows are asked about, and which of the questions are of such rows.
+
+    Of several classes it is the one between the winner and the runner-up.
+    """
+    if not model.by_class:
+        yield model.closest(rows), slice(None)
+        return
+    duels: dict[int, Any] = {i: model.closest(rows[i]) for i in np.unique(at).tolist()}
+    which = np.array([id(duels[i]) for i in at.tolist()], dtype=np.uint64)
+    for duel in {id(duel): duel for duel in duels.values()}.values():
+        yield duel, np.flatnonzero(which == id(duel))
+
+
+def _signs(
+    law: Averages,
+    duel: LinearModel,
+    rows: NDArray[Any],
+    at: NDArray[np.intp],
+    units: NDArray[np.intp],
+) -> NDArray[np.int8]:
+    """Return the sign of what each unit contributes above its mean, towards ``classes[1]``."""
+    columns = np.array(duel.first_columns, dtype=np.intp)[units]
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = _values(rows, at, columns) - law.means[columns]
+    doubts = law.mean_doubts[columns]
+    # A difference of two floats has the sign of the exact one.
+    signs = np.sign(duel.weights[columns]) * np.sign(apart)
+    unsure = ~(np.abs(apart) > doubts) | ~np.isfinite(apart)
+    open_ones = (doubts > 0) & unsure & (duel.weights[columns] != 0)
+    if duel.units is not None:
+        widths = np.array([len(unit.columns) for unit in duel.units])
+        open_ones |= widths[units] > 1
+    known: dict[Any, int] = {}
+    for j in np.flatnonzero(open_ones).tolist():
+        unit = int(units[j])
+        own = [unit] if duel.units is None else list(duel.units[unit].columns)
+        values = tuple(rows[int(at[j])][own].tolist())
+        if (unit, values) not in known:
+            known[unit, values] = _exact_sign(law, duel, own, values)
+        signs[j] = known[unit, values]
+    return signs.astype(np.int8)
+
+
+def _values(rows: Any, at: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return some values, each of a row."""
+    if not isinstance(rows, SparseRows):
+        dense: NDArray[np.float64] = rows[at, columns].astype(np.float64)
+        return dense
+    keys = rows.places * rows.width + rows.indices  # increasing
+    asked = at * rows.width + columns
+    found = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
+    values: NDArray[np.float64] = np.zeros(len(asked))
+    if len(keys):
+        there = keys[found] == asked
+        values[there] = rows.values[found[there]]
+    return values
+
+
+def _exact_sign(law: Averages, duel: LinearModel, own: list[int], values: tuple[Any, ...]) -> int:
+    """Return the sign of what some columns contribute above their mean, by rationals."""
+    above = sum(
+        (
+            Fraction(duel.weights[column]) * (Fraction(value) - law.mean_of(column))
+            for column, value in zip(own, values, strict=True)
+        ),
+        start=Fraction(0),
+    )
+    return (above > 0) - (above < 0)
+
+
+def mean_doubts(rows: Any) -> NDArray[np.float64]:
+    """Return how far the mean of every column of some rows may be off, summed up in any order.
+
+    0 for a column of zeros, whose mean is what it should be.
+    """
+    largest = np.zeros(rows.shape[1])
+    if isinstance(rows, SparseRows):
+        np.maximum.at(largest, rows.indices, np.abs(rows.values.astype(np.float64)))
+    elif len(rows):
+        largest = np.maximum(rows.max(axis=0), -rows.astype(np.float64).min(axis=0))
+    with np.errstate(over="ignore"):
+        doubts: NDArray[np.float64] = (len(rows) + 4) * 2.0**-51 * largest.astype(np.float64)
+    return doubts
+
+
+def column_mean(rows: Any, column: int, weights: NDArray[np.int64]) -> Fraction:
+    """Return the mean of a column of some rows, each of which counts so often, exactly."""
+    if not isinstance(rows, SparseRows):
+        return exact_mean(rows[:, column], weights)
+    at = np.flatnonzero(rows.indices == column)
+    if not len(at):
+        return Fraction(0)
+    inside = weights[rows.places[at]]
+    return exact_mean(rows.values[at], inside) * int(inside.sum()) / int(weights.sum())
+
+
+def exact_mean(values: NDArray[Any], weights: NDArray[np.int64]) -> Fraction:
+    """Return the mean of some numbers, each of which counts so often, exactly."""
+    mantissas, exponents = np.frexp(values.astype(np.float64))
+    whole = np.ldexp(mantissas, 53).astype(np.int64)
+    lowest = int(exponents.min())
+    places = exponents - lowest
+    total = 0
+    for shift in range(0, 54, _PIECE):
+        piece = (whole >> shift) & (2**_PIECE - 1) if shift < 54 - _PIECE else whole >> shift
+        # Whole floats below 2^53, as long as there are fewer than 2^35 rows.
+        sums = np.bincount(places, weights=(piece * weights).astype(np.float64))
+        total += sum(int(s) << (shift + k) for k, s in enumerate(sums.tolist()) if s)
+    return Fraction(total) * Fraction(2) ** (lowest - 53) / int(weights.sum())

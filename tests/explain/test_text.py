@@ -1,0 +1,214 @@
+"""Texts in the explainer: hashed words, files, and the picture of words in their text."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from sklearn_probsr import (
+    InvalidInputError,
+    ReasonExplanation,
+    SufficientReasonExplainer,
+    SufficientReasonTransformer,
+    compare,
+    plots,
+)
+from sklearn_probsr.explain.pictures._canvas import BLUE, RED
+from sklearn_probsr.explain.pictures._places import places, readable
+
+TEXTS = [
+    "The Server, and a proxy.", "good proxy server server", "bad apple pie", "apple and pear pie",
+    "pear tart", "server room",
+]  # fmt: skip
+Y = [1, 1, 0, 0, 0, 1]
+
+
+@pytest.fixture(autouse=True)
+def no_figures():
+    """Draw without a window, and close what was drawn."""
+    mpl.use("agg")
+    yield
+    mpl.pyplot.close("all")
+
+
+def explained(step: Any, texts: Any = TEXTS, **options: Any) -> ReasonExplanation:
+    model = make_pipeline(step, LogisticRegression(C=9)).fit(TEXTS * 4, Y * 4)
+    return SufficientReasonExplainer(model, TEXTS, delta=0.9, **options)(texts)
+
+
+def drawn(ax: Any) -> tuple[str, list[str]]:
+    """Return all that is written, and what is written on a coloured ground."""
+    texts = sorted(ax.texts, key=lambda t: (round(t.get_position()[1], 6), t.get_position()[0]))
+    marked = [t.get_text() for t in texts if t.get_color() == "white"]
+    return " ".join(t.get_text() for t in texts), marked
+
+
+def test_a_hashed_column_is_told_with_the_words_of_the_row(tmp_path: Path):
+    """Also of a slice, of a file, and of two words that share a column; not of an absent one."""
+    found = explained(HashingVectorizer(n_features=2**20))
+    fact = found.reasons[1].facts[0]
+    assert re.fullmatch(r"hash \d+ \(server\)", fact)
+    assert found[1:].reasons[0].facts[0] == fact
+    found.save(tmp_path / "text.npz")
+    assert ReasonExplanation.load(tmp_path / "text.npz").reasons.words == found.reasons.words
+    narrow = explained(HashingVectorizer(n_features=2, norm=None, alternate_sign=False))
+    told = [fact for reason in narrow.reasons for fact in reason.facts]
+    assert any(re.fullmatch(r"hash [01] \(\w+(, \w+)+\)", fact) for fact in told)
+    both = ReasonExplanation.concatenate([found, found])
+    assert both.reasons[7].facts == found.reasons[1].facts
+    bad: Any = [*TEXTS, None]
+    with pytest.warns(UserWarning, match="could not be explained"):
+        flagged = explained(HashingVectorizer(), bad[::-1])
+    assert flagged.reasons[5].facts == found.reasons[1].facts
+
+
+def test_hashed_words_of_a_column():
+    """A text among other columns is hashed as well."""
+    frame = pd.DataFrame({"title": TEXTS, "age": range(6)})
+    blocks = make_column_transformer((HashingVectorizer(), "title"), ("passthrough", ["age"]))
+    model = make_pipeline(blocks, LogisticRegression(C=9)).fit(frame, Y)
+    found = SufficientReasonExplainer(model, frame, delta=0.9, exclude=["age"])(frame)
+    told = " ".join(fact for reason in found.reasons for fact in reason.facts)
+    assert re.search(r"title: hash \d+ \(server\)", told)
+
+
+def test_present_only_in_every_shell():
+    """The explainer, the transformer and the comparator keep reasons to words that occur."""
+    options: dict[str, Any] = {"delta": 0.5, "present_only": True}
+    model = make_pipeline(CountVectorizer(binary=True), LogisticRegression(C=9)).fit(TEXTS, Y)
+    there = model[0].transform(TEXTS).toarray() > 0
+    found = SufficientReasonExplainer(model, TEXTS, on_error="raise", **options)(TEXTS)
+    assert not (found.reason_mask & ~there).any()
+    assert not any(fact.startswith("no ") for reason in found.reasons for fact in reason.facts)
+    assert "present features" in found.describe(0)
+    step = SufficientReasonTransformer(model[-1], output="mask", **options)
+    rows = model[0].transform(TEXTS).toarray()
+    assert not (step.fit(rows, Y).transform(rows).astype(bool) & ~there).any()
+    compared = compare(model, TEXTS, TEXTS, **options)
+    assert not (compared.mask & ~there).any()
+    assert compared.rules == "No reason has a feature that is not there"
+
+
+def test_words_are_marked_in_their_text():
+    """Whatever their case; what is absent stands below, what speaks against them is blue."""
+    found = explained(CountVectorizer(binary=True))
+    ax = plots.text(found, TEXTS)
+    everything, marked = drawn(ax)
+    assert "Server" in marked
+    facts = {fact for reason in found.reasons for fact in reason.facts}
+    absent = [fact for fact in facts if fact.startswith("no ")]
+    assert absent
+    assert all(fact in everything for fact in absent)
+    assert {patch.get_facecolor() for patch in ax.patches} <= {
+        mpl.colors.to_rgba(colour) for colour in (RED, BLUE)
+    }
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        TfidfVectorizer(),
+        HashingVectorizer(),
+        CountVectorizer(ngram_range=(1, 2)),
+        TfidfVectorizer(analyzer="char", ngram_range=(3, 3)),
+    ],
+    ids=["tf-idf", "hashed", "pairs", "letters"],
+)
+def test_every_vectorizer_is_drawn(step: Any):
+    """Of each row in which a word of the reason occurs, one is marked."""
+    found = explained(step)
+    for i, reason in enumerate(found.reasons):
+        _, marked = drawn(plots.text(found[i], TEXTS[i]))
+        occur = any(" no " not in f" {fact}" for fact in reason.facts)
+        assert bool(marked) == occur
+
+
+def test_hostile_texts_are_drawn():
+    """Signs that the font lacks, mathematics, control characters, markup and very long words."""
+    texts = [
+        "server $\\frac{1}{0}$ <script>alert(1)</script> \x00\x07\u202e 中文 \U0001f600 é́ ﬁ ",
+        "pear\n\n\n\t" + "x" * 500 + " server\r\n" + "word " * 2000,
+        "",
+    ]
+    found = explained(CountVectorizer(), texts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = plots.text(found, texts, max_lines=5)
+        ax.figure.canvas.draw()
+    everything, marked = drawn(ax)
+    assert "$\\frac{1}{0}$" in everything
+    assert "server" in marked
+    assert "[...]" in everything
+    assert "\x00" not in everything
+
+
+def test_many_rows_are_cut_and_flags_are_told():
+    """The first rows are drawn, and a line says how many are not."""
+    texts = TEXTS * 3
+    found = explained(CountVectorizer(binary=True), texts)
+    everything, _ = drawn(plots.text(found, texts, max_rows=2))
+    assert everything.endswith("16 more rows are not shown")
+    given = mpl.pyplot.subplots()[1]
+    assert plots.text(found[0], texts[0], ax=given) is given
+
+
+WRONG = {
+    "too few": (lambda: TEXTS[:2], "documents must hold one text per row, 6, got 2."),
+    "numbers": (lambda: [1] * 6, "documents must hold texts, got int in row 0."),
+    "nothing": (lambda: None, "documents must be the texts of the rows, got NoneType."),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_documents_are_checked(case: str):
+    """They must be the texts of the rows."""
+    make, message = WRONG[case]
+    found = explained(CountVectorizer(binary=True))
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        plots.text(found, make())
+
+
+def test_places():
+    """Case and accents do not matter, whole words come before parts of words."""
+    text = "Café—cafe CAFÉ! proxy-server, decaf"
+    assert [text[a:b] for a, b in places(text, ["cafe"])] == ["Café", "cafe", "CAFÉ"]
+    assert [text[a:b] for a, b in places(text, ["proxy server"])] == ["proxy-server"]
+    assert [text[a:b] for a, b in places(text, ["eca"])] == ["eca"]
+    assert places(text, ["", " ", "absent"]) == []
+    assert readable("a\tb\x00c中", {ord(c) for c in "abc"}) == "a b c\N{WHITE SQUARE}"
+
+
+def test_what_speaks_against_the_class_is_told():
+    """In the sentence, the table and the reason itself; supporting_only leaves it out."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6))
+    model = LogisticRegression().fit(X, X @ [3, 2, 1, 1, 1, 1] + rng.normal(size=80) > 0)
+    found = SufficientReasonExplainer(model, X, delta=0.95)(X)
+    some = np.flatnonzero(found.reasons.against.sizes)
+    assert len(some)
+    reason = found.reasons[int(some[0])]
+    towards = 1 if reason.prediction else -1
+    assert set(reason.against) == {
+        u for u in reason.features if towards * found.values[int(some[0]), u] < 0
+    }
+    assert ", although " in str(reason)
+    names = tuple(f"x{u}" for u in reason.features if u in reason.against)
+    assert found.to_frame()["against"].iloc[int(some[0])] == names
+    only = SufficientReasonExplainer(model, X, delta=0.9, supporting_only=True, on_error="flag")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told = only(X)
+    assert not told.reasons.against.sizes.any()
+    assert "although" not in "".join(map(str, told.reasons))
+    assert "supporting features" in told.describe(0)
