@@ -153,9 +153,9 @@ def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) 
 
 
 def _explain(args: argparse.Namespace) -> int:
+    from sklearn_probsr.cli._batched import in_batches
     from sklearn_probsr.cli._case import load_case
     from sklearn_probsr.cli._files import check_output, write_output
-    from sklearn_probsr.cli._sources import in_batches
 
     request, output = _request(args), args.output
     if args.row is None and in_batches(request.data, output, args.jobs, args.resume):

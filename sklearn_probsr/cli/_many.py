@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr import __version__
+from sklearn_probsr.cli._batched import BATCH, Source, open_source
 from sklearn_probsr.cli._case import Case, Request, label_text, load_case, split
 from sklearn_probsr.cli._features import features_of
 from sklearn_probsr.cli._files import check_output, write_output
-from sklearn_probsr.cli._parts import Parts, digest, stamps
-from sklearn_probsr.cli._sources import BATCH, Source, open_source
+from sklearn_probsr.cli._finished import Parts, digest, stamps
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.results._archive import atomically
 
