@@ -15,6 +15,7 @@ from shap._serializable import Deserializer, Serializable, Serializer
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._batches import Question, check_jobs, check_seed
 from sklearn_probsr.explain._explanation import ReasonExplanation
+from sklearn_probsr.explain._grouped import grouped_subject
 from sklearn_probsr.explain._guarantees import RowGuarantees
 from sklearn_probsr.explain._masker import distribution_of
 from sklearn_probsr.explain._partitions import Partitions
@@ -34,7 +35,7 @@ _OPTIONS = (
 )  # fmt: skip
 _SETTINGS = (
     *_OPTIONS, "target", "versus", "method", "n_jobs", "seed", "feature_names", "output_names",
-    "linearize_link", "on_error",
+    "linearize_link", "on_error", "groups",
 )  # fmt: skip
 _BLOCK = "sklearn_probsr.SufficientReasonExplainer"
 
@@ -98,6 +99,10 @@ class SufficientReasonExplainer(RowGuarantees, Partitions, RowQuestions, shap.Ex
         `sufficient_reasons`.
     supporting_only : bool, default=False
         Whether only facts that speak for the class may be chosen; see `sufficient_reasons`.
+    groups : mapping of str to list of str, or None, default=None
+        Features that are known or unknown together, and count as one: ``{"address": ["street",
+        "city"]}``. Over data a group's columns come from one row; under `Uniform` and `Product`
+        they are independent. `group_dummies` finds the columns that `pandas.get_dummies` made.
 
     Attributes
     ----------
@@ -148,6 +153,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         on_error: str = "flag",
         present_only: bool = False,
         supporting_only: bool = False,
+        groups: Any = None,
     ) -> None:
         if link not in {None, shap.links.identity}:
             raise InvalidInputError(
@@ -183,6 +189,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         else:
             subject = subject_of(model, masker, target, versus, feature_names)
             law = distribution_of(masker, subject.background)
+        self.groups = groups
+        subject = grouped_subject(subject, groups)
         self._subject, self.linear_model = subject, subject.model
         self.law = law_of(self.linear_model, law)
         self.distribution = self.law.distribution
@@ -342,7 +350,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
     # Without what follows from the rest, and with one copy of the background: the one that counts,
     # in the columns of the linear model. What raw rows had to tell is in it and in that model.
     def __getstate__(self) -> dict[str, Any]:
-        prepared = Prepared(self.linear_model, self.distribution, self._subject.columns)
+        whole = self._subject.whole
+        prepared = Prepared(whole.model, self.distribution, whole.columns)
         settings = {name: getattr(self, name) for name in _SETTINGS}
         return {"model": self.model, "masker": prepared, **settings}
 

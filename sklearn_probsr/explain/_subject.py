@@ -65,6 +65,11 @@ class Subject(ABC):
         """No rows at all, in the columns of the model."""
         return np.zeros((0, self.model.n_features))
 
+    @property
+    def whole(self) -> Subject:
+        """The subject without groups of features."""
+        return self
+
     @abstractmethod
     def frame(self, X: Any, name: str = "X") -> Any:
         """Return rows as the other methods take them, or say what is wrong with them.

@@ -56,6 +56,9 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         `sufficient_reasons`.
     supporting_only : bool, default=False
         Whether only facts that speak for the class may be chosen; see `sufficient_reasons`.
+    groups : mapping of str to list of str, or None, default=None
+        Features that are known or unknown together, and count as one; see
+        `SufficientReasonExplainer`.
 
     Attributes
     ----------
@@ -96,6 +99,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         n_jobs: int | None = None,
         present_only: bool = False,
         supporting_only: bool = False,
+        groups: Any = None,
     ) -> None:
         self.estimator = estimator
         self.output = output
@@ -112,6 +116,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         self.n_jobs = n_jobs
         self.present_only = present_only
         self.supporting_only = supporting_only
+        self.groups = groups
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> SufficientReasonTransformer:
         """Fit the estimator, and prepare to explain it.
@@ -151,6 +156,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
             n_jobs=self.n_jobs,
             present_only=self.present_only,
             supporting_only=self.supporting_only,
+            groups=self.groups,
             on_error="raise",  # a line of zeros would look like an empty reason
         )
         self.classes_ = np.array(self.explainer_.linear_model.classes)

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -140,20 +141,20 @@ class States(Source):
 
 
 class Given(Source):
-    """Every binary feature is 1 with a probability of its own (`Product`)."""
+    """Every 0/1 column is 1 with a probability of its own (`Product`), those of a group too."""
 
     def __init__(self, model: Model, distribution: Product) -> None:
         super().__init__(model)
         self.product = distribution
-        other = [unit.name for unit in model.units or () if not unit.is_binary]
+        other = [unit.name for unit in model.units or () if not _is_free(unit)]
         if other:
             raise InvalidInputError(
                 f"Product is for binary features, and {other[0]!r} has other values, which depend "
                 "on each other. Use Marginals.fit(X)."
             )
-        if len(distribution.p) != model.n_units:
+        if len(distribution.p) != model.n_features:
             raise InvalidInputError(
-                f"Product must hold one probability per feature, {model.n_units}, got "
+                f"Product must hold one probability per feature, {model.n_features}, got "
                 f"{len(distribution.p)}."
             )
 
@@ -161,6 +162,10 @@ class Given(Source):
     def means(self) -> NDArray[np.float64]:
         """What the columns of the model are on average."""
         return np.array([float(p) for p in self.product.p])
+
+    @cached_property
+    def _widest(self) -> int:
+        return max((len(unit.columns) for unit in self.model.units or ()), default=1)
 
     @property
     def mean_doubts(self) -> NDArray[np.float64]:
@@ -174,18 +179,48 @@ class Given(Source):
     @property
     def denominator(self) -> int:
         """A common denominator of all chances."""
-        return self.product.denominator
+        return int(self.product.denominator**self._widest)
 
     def atoms(self, duel: LinearModel) -> list[Atoms]:
         """Return each unit's contributions with their chances, over the denominator."""
+        base = self.product.denominator
         pairs = zip(duel.weights.tolist(), self.product.numerators, strict=True)
-        laws = [_law([Fraction(0), Fraction(w)], [self.denominator - p, p]) for w, p in pairs]
-        return [laws[j] for j in duel.first_columns]
+        laws = [_law([Fraction(0), Fraction(w)], [base - p, p]) for w, p in pairs]
+        if duel.units is None:
+            return laws
+        return [
+            _sum_of([laws[j] for j in unit.columns], base ** (self._widest - len(unit.columns)))
+            for unit in duel.units
+        ]
 
     def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what the columns of a unit may be, one line a state, and their chances."""
-        one = float(self.product.p[self.model.first_columns[unit]])
-        return np.array([[0.0], [1.0]]), np.array([1 - one, one])
+        units = self.model.units
+        columns = [unit] if units is None else list(units[unit].columns)
+        states = np.array(list(product((0.0, 1.0), repeat=len(columns))))
+        ones = np.array([float(self.product.p[j]) for j in columns])
+        return states, np.where(states == 1, ones, 1 - ones).prod(axis=1)
+
+
+def _is_free(unit: Unit) -> bool:
+    """Tell whether each column of a unit is 0 or 1 whatever the others are."""
+    wanted = product((0.0, 1.0), repeat=len(unit.columns))
+    return unit.is_binary or (
+        unit.states is not None
+        and len(unit.states) == 2 ** len(unit.columns)
+        and set(unit.states) == set(wanted)
+    )
+
+
+def _sum_of(laws: list[Atoms], factor: int) -> Atoms:
+    """Return the law of a sum of independent contributions; chances are times a factor."""
+    found: Atoms = {Fraction(0): factor}
+    for law in laws:
+        grown: Atoms = defaultdict(int)
+        for (value, chance), (more, its) in product(found.items(), law.items()):
+            grown[value + more] += chance * its
+        found = dict(grown)
+    return found
 
 
 class Seen(Source):

@@ -61,6 +61,7 @@ def compare(
     y: Any = None,
     present_only: bool = False,
     supporting_only: bool = False,
+    groups: Any = None,
 ) -> Comparison:
     """Put the sufficient reason of every row beside its SHAP values.
 
@@ -115,6 +116,9 @@ def compare(
         `sufficient_reasons`. SHAP's orders and certainty keep to the same rule.
     supporting_only : bool, default=False
         Whether only facts that speak for the class may be chosen; likewise.
+    groups : mapping of str to list of str, or None, default=None
+        Features that are known or unknown together, and count as one, in reasons and in SHAP
+        values; see `SufficientReasonExplainer`.
 
     Returns
     -------
@@ -148,6 +152,7 @@ def compare(
         on_error=on_error,
         present_only=present_only,
         supporting_only=supporting_only,
+        groups=groups,
     )
     return compare_explained(
         explainer, X, shap_values=shap_values, others=others, dependence=dependence, y=y
