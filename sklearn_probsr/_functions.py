@@ -16,7 +16,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import decimal_fraction, float_below
+from sklearn_probsr.model._exact import float_below
 from sklearn_probsr.results._curve import GuaranteeCurve
 from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
 from sklearn_probsr.search._arguments import Options, check_tol, generator
@@ -341,7 +341,7 @@ def answer(
         epsilon=found.epsilon,
         size_lower=np.maximum(found.size_lower, len(task.include)),
         samples=np.broadcast_to(np.asarray(samples, dtype=np.int64), len(rows)),
-        delta=float(decimal_fraction(options.delta)),
+        delta=float(task.delta),
         confidence=confidence,
         distribution=law.distribution,
         method=method,

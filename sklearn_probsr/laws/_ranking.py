@@ -78,7 +78,9 @@ class Ranking:
 
     def candidates(self, magnitudes: NDArray[Any], exclude: tuple[int, ...]) -> Candidates:
         """Return the ranks as a kernel reads them; some features must not be fixed."""
-        fixable = ~np.isin(self.features, exclude)
+        fixable = np.ones(len(self.features), dtype=np.bool_)
+        if exclude:
+            fixable = ~np.isin(self.features, exclude)
         return Candidates(self.features, magnitudes, self.upward, fixable)
 
     def cuts(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
