@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 from sklearn_probsr import compare
 
 PICTURE = Path(__file__).resolve().parent / "images" / "report.png"
-WIDTH, SCALE, COLOURS = 1200, 1.5, 128
+WIDTH, SCALE, COLOURS = 1280, 1.5, 128
 OPEN, LAST = 4, 5
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
 
@@ -29,9 +29,9 @@ def write_page(path: Path) -> None:
     """Write the page of the tumours."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     y = y.map({0: "malignant", 1: "benign"})
-    X_train, X_test, y_train, _ = train_test_split(X, y, stratify=y, random_state=0)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
     model = LogisticRegression(solver="newton-cholesky").fit(X_train, y_train)
-    compare(model, X_test, X_train).to_html(path)
+    compare(model, X_test, X_train, y=y_test).to_html(path)
 
 
 def shoot(page: Path, profile: Path) -> bytes:

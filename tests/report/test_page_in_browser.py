@@ -494,6 +494,9 @@ def test_nothing_sticks_out(page: Page, width: int):
     """No window is too narrow for the page; what is wider scrolls by itself."""
     page.one("tr.row td:nth-child(3)").click()
     page.look(width)
+    WebDriverWait(page.driver, 20, 0.01).until(
+        lambda d: d.execute_script("return window.innerWidth") == width
+    )
     wide = page.run("const e = document.scrollingElement; return [e.scrollWidth, e.clientWidth]")
     assert wide[0] <= wide[1]
     if width >= 390:  # the guarantee is in sight before any scrolling
