@@ -17,6 +17,7 @@ from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import as_array
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model._sparse import is_large, sparse_rows
 
 __all__ = [
     "Background",
@@ -198,10 +199,16 @@ class Product:
             leaving them unknown never changes them.
         """
         names = getattr(X, "columns", None)
-        array = as_array(X, "A background")
-        check_shape(array)
-        rows = binary_rows(rows_of(array, names), names)
-        ones = np.count_nonzero(rows, axis=0).tolist()
+        rows: Any
+        if is_large(X):
+            check_shape(X)
+            rows = binary_rows(sparse_rows(X, None, "A background"), None)
+            ones = np.bincount(rows.indices, minlength=rows.width).tolist()
+        else:
+            array = as_array(X, "A background")
+            check_shape(array)
+            rows = binary_rows(rows_of(array, names), names)
+            ones = np.count_nonzero(rows, axis=0).tolist()
         constant = [i for i, count in enumerate(ones) if count in {0, len(rows)}]
         if constant:
             shown = [str(i if names is None else names[i]) for i in constant[:8]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import numpy as np
+
 from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
@@ -17,6 +19,8 @@ from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._replacement import ReplacementLaw
 from sklearn_probsr.laws._sources import Given, Seen, Source, States, rows_before
 from sklearn_probsr.laws._sparse_replacement import SparseLaw
+from sklearn_probsr.laws._thin_independent import ThinLaw
+from sklearn_probsr.laws._thin_laws import ThinLaws
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
@@ -27,6 +31,10 @@ __all__ = ["is_registered", "law_of", "register_law"]
 # Laws that were asked for last: so many, and so many bytes of tables. The owner of a law (an
 # explainer) keeps it whatever is dropped here.
 _MOST_LAWS, _MOST_BYTES = 8, 2**27
+# With more binary units than this, those that are mostly zero are not listed one by one.
+_MANY_UNITS = 2**12
+# Contributions beyond this have no squares.
+_LARGEST = 1e100
 
 
 def _uniform(model: Model, distribution: Uniform) -> Law:
@@ -41,6 +49,31 @@ def _independent(model: Any, distribution: Any, source: Source) -> Law:
     return (IndependentDuels if several else IndependentLaw)(model, distribution, source)
 
 
+def _marginals(model: Any, data: Marginals) -> Law:
+    if data.is_sparse and isinstance(model, LinearModel):
+        rows = rows_before(model, data)
+        if isinstance(rows, SparseRows):
+            laws = ThinLaws.seen(rows, data.weights)
+            if _are_thin(model, laws):
+                return ThinLaw(model, data, laws)
+    return _independent(model, data, Seen(model, data))
+
+
+def _product(model: Any, product: Product) -> Law:
+    source = Given(model, product)
+    if isinstance(model, LinearModel) and model.n_units > _MANY_UNITS:
+        laws = ThinLaws.given(product.p)
+        if _are_thin(model, laws):
+            return ThinLaw(model, product, laws)
+    return _independent(model, product, source)
+
+
+def _are_thin(model: LinearModel, laws: ThinLaws) -> bool:
+    """Whether every unit is a column, in their order, and squares of contributions are floats."""
+    largest = float(np.abs(model.weights).max()) * float(np.abs(laws.values).max(initial=0.0))
+    return largest < _LARGEST and model.first_columns == list(range(model.n_features))
+
+
 def _replacement(model: Any, distribution: Background) -> Law:
     if distribution.is_sparse:
         rows = rows_before(model, distribution)
@@ -52,8 +85,8 @@ def _replacement(model: Any, distribution: Background) -> Law:
 
 _MAKERS: dict[type, Callable[[Any, Any], Law]] = {
     Uniform: _uniform,
-    Product: lambda model, product: _independent(model, product, Given(model, product)),
-    Marginals: lambda model, data: _independent(model, data, Seen(model, data)),
+    Product: _product,
+    Marginals: _marginals,
     Background: _replacement,
     Matching: MatchingLaw,
 }
