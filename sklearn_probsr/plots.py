@@ -253,7 +253,8 @@ def reasons_heatmap(
     Axes
         One column a row of data. A cell is empty outside the reason, red where the feature speaks
         for the second class, blue where it speaks for the first (of more than two: red where it
-        speaks for the row's own class); no cell is faint because its value is small.
+        speaks for the row's own class), and pale where the fact speaks against the row's class; no
+        cell is faint because its value is small.
     """
     from matplotlib.colors import ListedColormap
 
@@ -272,6 +273,12 @@ def reasons_heatmap(
         signs if features else np.full((1, len(told)), np.nan), cmap=ListedColormap([BLUE, RED]),
         vmin=-1, vmax=1, aspect="auto", interpolation="nearest",
     )  # fmt: skip
+    pale = told.against.mask()[across][:, features].T
+    if pale.any():
+        ax.imshow(
+            np.where(pale, 1.0, np.nan), cmap=ListedColormap(["white"]), alpha=0.6, aspect="auto",
+            interpolation="nearest",
+        )  # fmt: skip
     ax.hlines(np.arange(1, len(features)) - 0.5, -0.5, len(told) - 0.5, color="white", linewidth=1)
     labels = [f"{canvas.short(told.model.unit_names[u])}  {100 * often[u]:.0f}%" for u in features]
     ax.set_yticks(range(len(features)), labels)
@@ -284,6 +291,8 @@ def reasons_heatmap(
         first, second = (canvas.short(label, 16) for label in told.model.classes)
         gap = " " if len(first + second) <= 24 else "\n"
         colours = f"blue speaks for {first},{gap}red for {second}"
+    if pale.any():
+        colours += "; pale: against the row's class"
     ax.set_xlabel(f"rows, by class, then by the size of the reason\n{colours}{rest}")
     heading = [f"delta = {told.delta:g}, over {told.distribution}", *canvas.note(reasons)]
     canvas.title(ax, heading, pad=24, width=60)

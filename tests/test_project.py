@@ -297,7 +297,15 @@ def code_blocks(text: str) -> list[tuple[int, str, str | None]]:
 # Their blocks follow on from each other like a notebook's cells; those of other pages stand alone.
 NOTEBOOKS = {
     f"docs/{name}.md"
-    for name in ("groups", "pipelines", "questions", "several-classes", "ten-minutes", "tutorial")
+    for name in (
+        "groups",
+        "pipelines",
+        "questions",
+        "several-classes",
+        "ten-minutes",
+        "text",
+        "tutorial",
+    )
 }
 PAGES = [
     "README.md",

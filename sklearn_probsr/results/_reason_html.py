@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.results._html import SHOWN_ROWS, bound, bullets, card, line, strong, table
-from sklearn_probsr.results._sentence import claim
+from sklearn_probsr.results._sentence import claim, marked_facts
 
 __all__ = ["reason_card", "reasons_table"]
 
@@ -32,7 +32,7 @@ def reason_card(reason: Any, called: Any = None) -> str:
         given, over = "", str(reason)
     parts = [
         line(head, strong(reason.prediction), held, given, head=True),
-        bullets(reason.facts),
+        bullets(marked_facts(reason)),
         line(size),
         line(over),
     ]
@@ -68,7 +68,7 @@ def reasons_table(
         cells = [
             label,
             reason.prediction if known else "",
-            (", ".join(reason.facts) or "whatever the features are") if known else "",
+            (", ".join(marked_facts(reason)) or "whatever the features are") if known else "",
             reason.size if known else "",
             bound(_sure(reason.guarantee)) if known else "",
             reason.minimality,

@@ -11,7 +11,7 @@ from sklearn_probsr.laws._neighbours import Matches
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._exact import decimal_fraction
 
-__all__ = ["CLAIMS", "claim", "sentence"]
+__all__ = ["CLAIMS", "claim", "sentence", "marked_facts"]
 
 CLAIMS = {
     "minimum": "no smaller set reaches {delta}",
@@ -91,6 +91,14 @@ def _two_digits_up(value: float) -> str:
     exact = decimal_fraction(value)
     unit = Fraction(10) ** (math.floor(math.log10(value)) - 1)
     return f"{float(math.ceil(exact / unit) * unit):.2g}"
+
+
+def marked_facts(reason: Any) -> list[str]:
+    """Return the facts of a reason, each that speaks against its class behind "although"."""
+    return [
+        f"although {fact}" if unit in reason.against else fact
+        for unit, fact in zip(reason.features, reason.facts, strict=True)
+    ]
 
 
 def _facts(reason: Any) -> str:

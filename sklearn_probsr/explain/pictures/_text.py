@@ -28,6 +28,8 @@ _FONT = "DejaVu Sans Mono"  # comes with Matplotlib; every letter has the same w
 _WIDTH, _COLUMNS = 9.0, 88
 # Inches of a line, and what a letter is wide for its height.
 _LINE, _SHAPE = 0.2, 0.602
+# How far below its middle the letters of a line stand.
+_BASE = 0.26
 # Text before and after a marked word that is shown of a long document.
 _LINES_AROUND = 1
 
@@ -245,7 +247,7 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
         "text": {"color": GREY},
     }
     letters: dict[str, Any] = {
-        "family": _FONT, "fontsize": size, "va": "center", "ha": "left", "parse_math": False,
+        "family": _FONT, "fontsize": size, "va": "baseline", "ha": "left", "parse_math": False,
     }  # fmt: skip
     for row, line in enumerate(lines):
         plain = list(line.letters)
@@ -261,8 +263,8 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
             )
             for word in re.finditer(r"\S+", line.letters[start:end]):
                 at = (start + word.start()) * step
-                ax.text(at, row, word[0], color="white", **letters)
+                ax.text(at, row + _BASE, word[0], color="white", **letters)
             plain[start:end] = " " * (end - start)
         # Word by word: letters are drawn a little wider or narrower than they are counted.
         for word in re.finditer(r"\S+", "".join(plain)):
-            ax.text(word.start() * step, row, word[0], **letters, **styles[line.style])
+            ax.text(word.start() * step, row + _BASE, word[0], **letters, **styles[line.style])

@@ -48,8 +48,8 @@ def waterfall(
     -------
     Axes
         The title says the guarantee, and over what. The decision function is measured from the
-        threshold, so that the class changes at 0, the black line. An empty reason is drawn as what
-        it is: no fact is needed.
+        threshold, so that the class changes at 0, the black line. A fact that speaks against the
+        class has "although" before it. An empty reason is drawn as what it is: no fact is needed.
     """
     one = canvas.batch(reason, "waterfall", ("ok", "unreachable"))
     if len(one.reasons) > 1:
@@ -95,7 +95,10 @@ def _bars(
 ) -> list[tuple[str, float]]:
     """Return facts and values; by size, or in the order in which gains in probability are taken."""
     values = one.values[0, list(told.features)].tolist()
-    facts = map(canvas.short_fact, told.facts, told.feature_names)
+    facts = [
+        f"{'although ' if unit in told.against else ''}{canvas.short_fact(fact, name)}"
+        for unit, fact, name in zip(told.features, told.facts, told.feature_names, strict=True)
+    ]
     bars = list(zip(facts, values, strict=True))
     if not one.in_probability:
         bars.sort(key=lambda bar: -abs(bar[1]))
