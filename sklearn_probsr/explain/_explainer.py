@@ -22,6 +22,7 @@ from sklearn_probsr.explain._partitions import Partitions
 from sklearn_probsr.explain._questions import RowQuestions
 from sklearn_probsr.explain._sifted import check_on_error, sift, warn_of
 from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
+from sklearn_probsr.explain._verification import Verified
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._reason import SufficientReasons
@@ -40,7 +41,7 @@ _SETTINGS = (
 _BLOCK = "sklearn_probsr.SufficientReasonExplainer"
 
 
-class SufficientReasonExplainer(RowGuarantees, Partitions, RowQuestions, shap.Explainer):
+class SufficientReasonExplainer(RowGuarantees, Partitions, RowQuestions, Verified, shap.Explainer):
     """Explain a linear classifier by the few features that settle each decision.
 
     Parameters

@@ -10,6 +10,7 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._masker import background_data
+from sklearn_probsr.explain._raw_frames import raw_frame, raw_names
 from sklearn_probsr.explain._subject import Prepared, Subject
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.questions._outlook import Outlook, check_costs, is_marker, same
@@ -23,7 +24,7 @@ def outlooks_of(
     subject: Subject, law: Law, masker: Any, options: Options, X: Any, unknown: Any, cost: Any
 ) -> tuple[list[Outlook], Any]:
     """Return the outlook of every row, and what the rows are called."""
-    names = subject.columns or law.model.feature_names
+    names = raw_names(subject)
     raw, missing = _marked(subject, X, names, unknown)
     filled = _filled(raw, missing, masker)
     rows = subject.transform(subject.frame(filled))
@@ -60,16 +61,9 @@ def _marked(
     subject: Subject, X: Any, names: Sequence[str], unknown: Any
 ) -> tuple[Any, list[set[str]]]:
     """Return the rows as a frame, and the names of the columns that are unknown in each."""
-    import pandas as pd
-
     if subject.takes_text:
         raise InvalidInputError("outlook takes rows of columns, and this model takes texts.")
-    if hasattr(X, "to_frame") and hasattr(X, "iloc"):  # a pandas Series
-        X = X.to_frame().T.infer_objects()
-    raw = X if hasattr(X, "iloc") else pd.DataFrame(np.atleast_2d(np.asarray(X)), columns=names)
-    lacking = [name for name in names if name not in raw.columns]
-    if lacking:
-        raise InvalidInputError(f"X must have the model's columns, it lacks {lacking[0]!r}.")
+    raw = raw_frame(X, names)
     if is_marker(unknown):
         cells = raw[list(names)].astype(object)
         marked = np.array([[same(value, unknown) for value in row] for row in cells.to_numpy()])
