@@ -38,7 +38,7 @@ def facts(told: SufficientReasons, numbers: NDArray[np.float64]) -> NDArray[Any]
     worded = [u for u, unit in enumerate(units or ()) if unit.labels or len(unit.columns) > 1]
     worded += [u for u, unit in enumerate(units or ()) if unit.coded and shown is None]
     plain = shown is None or shown.dtype.kind in "biuf"
-    if plain and not worded:
+    if plain and not worded and not told.words:
         return numbers if shown is None else shown
     found = (numbers if shown is None else shown).astype(object)
     for j in range(model.n_units):
@@ -46,6 +46,9 @@ def facts(told: SufficientReasons, numbers: NDArray[np.float64]) -> NDArray[Any]
             found[:, j] = _of_columns(told, j)
         elif not plain:
             found[:, j] = _of_values(model.unit_names[j], found[:, j].tolist())
+    for i, features in told.words.items():
+        for j in features:
+            found[i, j] = told.fact(i, j)
     return found
 
 

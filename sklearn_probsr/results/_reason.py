@@ -324,7 +324,7 @@ class SufficientReasons:
             prediction=None if status == "invalid" else self.model.classes[winner],
             partial_instance=partial,
             feature_names=tuple(self.model.unit_names[j] for j in features),
-            facts=tuple(self._fact(i, j) for j in features),
+            facts=tuple(self.fact(i, j) for j in features),
             n_units=self.model.n_units,
             distribution=self.distribution,
             method=self.method,
@@ -348,7 +348,7 @@ class SufficientReasons:
         law = law_of(self.model, self.distribution)
         return self.sets.only(law.leanings(self.rows, at, self.sets.features.astype(np.intp)) < 0)
 
-    def _fact(self, i: int, j: int) -> str:
+    def fact(self, i: int, j: int) -> str:
         """Say what a feature is in a row, in the user's own terms where they are known."""
         words = self.words.get(i, {}).get(j)
         if words:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -87,6 +88,16 @@ def test_views_of_other_answers():
         LinearModel([2, 1, 1], 2), data[:1], delta=0.8, distribution=Matching(data, random_state=0)
     )
     assert "of the rows that share these facts" in shared[0]._repr_html_()
+
+
+def test_views_mark_what_speaks_against():
+    """One of two facts does, behind an although."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = LogisticRegression(solver="newton-cholesky").fit(X, y)
+    found = SufficientReasonExplainer(model, X, delta=0.95)(X[9:10])
+    told = "<li>although worst area = 711.4</li>"
+    assert told in found[0]._repr_html_()
+    assert "<td>worst texture = 40.68, although worst area = 711.4</td>" in found._repr_html_()
 
 
 def contrast(first: list[float], second: list[float]) -> float:
