@@ -43,6 +43,7 @@ def outlook(
     Parameters
     ----------
     model : LinearModel or ArgmaxModel
+        What decides.
     row : array-like of shape (d,), Series, or mapping of names to values
         What is known; anything may stand in the columns of unknown features, which a mapping may
         lack.
@@ -299,6 +300,7 @@ class Outlook:
         Parameters
         ----------
         feature : int or str
+            Which one, by index or name.
         value : number, sequence of numbers, or raw value
             What it is: in the column of the model, or one number for each of its columns; if the
             outlook is an explainer's, as the estimator takes it.
