@@ -12,7 +12,7 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup docs dist demo test measured interpreted coverage bench clusters graph pictures screenshots lint format types ci clean
+.PHONY: help setup docs dist demo test measured interpreted packages coverage bench clusters graph pictures screenshots lint format types ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,20 @@ measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
 interpreted: $(VENV)/.test ## Run those of the engines without compiling, and note lines too
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal tests/engines \
 		--cov --cov-append --cov-report= --cov-fail-under=0
+
+# Each of the libraries in an environment where its newest release installs.
+packages: $(VENV)-packages/.packages $(VENV)-pygam/.packages ## Test with the models of other libraries
+	@$(VENV)-packages/bin/python -m pytest -q -rs tests/packages
+	@$(VENV)-pygam/bin/python -m pytest -q -rs tests/packages/test_pygam.py
+
+$(VENV)-packages/.packages: WANTED = packages
+$(VENV)-pygam/.packages: WANTED = pygam
+$(VENV)-packages/.packages $(VENV)-pygam/.packages: pyproject.toml $(VENV)/.created
+	@$(BIN)/python -m venv --clear $(@D)
+	@echo "Installing into $(@D)"
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --no-input \
+		-e ".[$(WANTED)]" hypothesis pytest
+	@touch $@
 
 coverage: ## Run both and report the lines that neither ran
 	@$(MAKE) --no-print-directory measured
@@ -89,7 +103,7 @@ ci: ## Run everything that must pass before a change is merged
 	@.ci/run
 
 clean: ## Remove the environment, builds and caches
-	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis
+	rm -rf $(VENV) $(VENV)-packages $(VENV)-pygam build dist htmlcov .coverage .coverage.* .hypothesis
 	rm -rf .mypy_cache .pytest_cache .ruff_cache
 	find sklearn_probsr tests examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 

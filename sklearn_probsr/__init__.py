@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         sufficient_reason,
         sufficient_reasons,
     )
-    from sklearn_probsr.adapters import Adapted, adapt, register_adapter, to_linear_model
+    from sklearn_probsr.adapters import Adapted, Additive, adapt, register_adapter, to_linear_model
     from sklearn_probsr.adapters._dummies import group_dummies
     from sklearn_probsr.adapters._scorecard import scorecard
     from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
@@ -50,6 +50,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "Adapted",
+    "Additive",
     "Alternatives",
     "ArgmaxModel",
     "Background",
@@ -120,7 +121,7 @@ _HOMES = {
     "explain._scorers": ("guarantee_scorer", "neg_reason_size_scorer"),
     "explain._transformer": ("SufficientReasonTransformer",),
     "model._units": ("Unit",),
-    "adapters": ("Adapted", "adapt", "register_adapter", "to_linear_model"),
+    "adapters": ("Adapted", "Additive", "adapt", "register_adapter", "to_linear_model"),
     "adapters._dummies": ("group_dummies",),
     "adapters._scorecard": ("scorecard",),
     "exceptions": ("InvalidInputError", "ProbSRError", "UndecidedError", "UnreachableError"),

@@ -75,7 +75,9 @@ def to_linear_model(
     array(['no', 'no', 'yes', 'yes'], dtype='<U3')
     """
     raw = raw_columns(estimator, feature_names, None)
-    choice = choose(_decision(estimator, raw, binary=True), target, versus)
+    decision = _decision(estimator, raw, binary=True)
+    _check_proved(decision, "to adapt, as X_sample")
+    choice = choose(decision, target, versus)
     bases = _bases(choice)
     return _model(choice, bases, make_units(bases, raw.names, raw.named, _raw_inputs(bases)))
 
@@ -163,6 +165,8 @@ def adapt_on(
     """
     raw = raw_columns(estimator, feature_names, rows)
     decision = _decision(estimator, raw, binary is True)
+    if rows is None:
+        _check_proved(decision, f"as {name}")
     choice = _choice(decision, classes)
     bases = _bases(choice)
     sample = None if rows is None else raw.check(rows, name)
@@ -214,6 +218,16 @@ def adapt_again(
         )
     units = model.units or tuple(Unit.binary(name, i) for i, name in enumerate(names))
     return Adapted(model, units, raw.names, raw, tuple(bases), _cut(choice))
+
+
+def _check_proved(decision: Decision, where: str) -> None:
+    """Refuse what only rows could tell, where there are none."""
+    if decision.unproved:
+        raise InvalidInputError(
+            f"{decision.name} is no type that is known to decide by its coef_ and intercept_. Pass "
+            f"rows {where}: its predict is compared with them. Or pass the pair (coef_, "
+            "intercept_), which is taken at its word."
+        )
 
 
 def _cut(choice: Choice | Contest) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.adapters._additive import Additive
 from sklearn_probsr.adapters._decision import Choice, Contest
 from sklearn_probsr.adapters._running import names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
@@ -30,7 +31,7 @@ def compare(
     if isinstance(choice, Choice) and choice.judge is not None:
         with names_may_lack(X):
             theirs = choice.judge(X).astype(np.intp)
-    elif isinstance(estimator, tuple):
+    elif isinstance(estimator, tuple | Additive):
         return
     else:
         with names_may_lack(X):
@@ -78,4 +79,5 @@ def _is_close(
     score = float(coef @ inner) + intercept - cut
     inner_size = abs(columns.matrix) @ np.abs(full) + np.abs(columns.offset)
     size = float(sizes @ inner_size) + float(np.abs(choice.intercept).sum()) + abs(cut)
-    return abs(score) <= 8 * (len(columns) + len(at) + 2) * choice.precision * size
+    rounding = 8 * (len(columns) + len(at) + 2) * choice.precision * size
+    return abs(score) <= rounding + choice.slack

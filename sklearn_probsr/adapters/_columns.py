@@ -19,7 +19,18 @@ from scipy import sparse
 
 from sklearn_probsr.adapters._running import Rows
 
-__all__ = ["Base", "Chain", "Columns", "Domain", "Kind", "is_missing", "may_go", "same", "stack"]
+__all__ = [
+    "Base",
+    "Chain",
+    "Columns",
+    "Cut",
+    "Domain",
+    "Kind",
+    "is_missing",
+    "may_go",
+    "same",
+    "stack",
+]
 
 
 class Kind(Enum):
@@ -31,6 +42,18 @@ class Kind(Enum):
     FLAG = "0 or 1, a feature of its own"
     COUNT = "a number of times, a feature of its own"
     WEIGHT = "a number, a feature of its own"
+
+
+class Cut(float):
+    """A number where something changes, and the text that tells it."""
+
+    text: str
+
+    def __new__(cls, value: float, text: str) -> Cut:
+        """Return a number with its text."""
+        found = super().__new__(cls, value)
+        found.text = text
+        return found
 
 
 @dataclass(frozen=True)
@@ -45,18 +68,31 @@ class Domain:
         Categories.
     missing : tuple, default=()
         Markers that stand for a missing value, besides NaN.
+    special : tuple, default=()
+        Single values apart from the bins that they would be in.
+    typical : tuple, default=()
+        Values that the steps are known to take, where not every number is one.
     """
 
     cuts: tuple[float, ...] = ()
     values: tuple[Any, ...] = ()
     missing: tuple[Any, ...] = ()
+    special: tuple[Any, ...] = ()
+    typical: tuple[Any, ...] = ()
 
     def merge(self, other: Domain) -> Domain:
         """Return a domain that tells apart what either does."""
         cuts = tuple(sorted({*self.cuts, *other.cuts}))
-        values = self.values + tuple(v for v in other.values if not _among(v, self.values))
-        missing = self.missing + tuple(v for v in other.missing if not _among(v, self.missing))
-        return Domain(cuts, values, missing)
+        parts = [
+            mine + tuple(v for v in theirs if not _among(v, mine))
+            for mine, theirs in (
+                (self.values, other.values),
+                (self.missing, other.missing),
+                (self.special, other.special),
+                (self.typical, other.typical),
+            )
+        ]
+        return Domain(cuts, *parts)
 
 
 def is_missing(value: Any) -> bool:
@@ -84,7 +120,8 @@ class Base:
     ``rows`` and ``at`` say where it is computed, ``raw`` on which raw column it depends, ``own``
     names the feature if the raw column holds many of them, as a text holds words, and ``source`` is
     then the column that counts the word, if this one is made of it. ``hashes`` is the transformer
-    and the column of it that words were hashed to, if they were.
+    and the column of it that words were hashed to, if they were. ``ranked`` says that states
+    are told in the order of its numbers.
     """
 
     rows: Rows
@@ -98,6 +135,7 @@ class Base:
     labels: tuple[str, ...] = ()
     source: Base | None = None
     hashes: Any = None
+    ranked: bool = True
 
     @property
     def unit(self) -> tuple[int, str]:

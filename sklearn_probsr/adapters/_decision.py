@@ -24,7 +24,8 @@ class Decision:
     ``rest(i)`` is the decision for class ``i`` against the others, for a classifier that decides
     each class on its own; ``several`` says that it may also say several classes, or none. Where
     `predict` does not say which class a score speaks for, ``judge(X, i)`` tells for which raw rows
-    score ``i`` is above the cut.
+    score ``i`` is above the cut. ``unproved`` says that nothing but `predict` on rows can tell
+    whether it is so.
     """
 
     columns: Columns
@@ -33,6 +34,7 @@ class Decision:
     rest: Callable[[int], Decision] | None = None
     several: bool = False
     judge: Callable[[Any, int], NDArray[np.bool_]] | None = None
+    unproved: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Choice:
     strict: bool
     classes: tuple[Any, Any]
     precision: float
+    slack: float
     judge: Callable[[Any], NDArray[np.bool_]] | None = None
 
 
@@ -62,6 +65,7 @@ class Contest:
     strict: bool  # of equal scores the first wins, else the last
     classes: tuple[Any, ...]
     precision: float
+    slack: float
 
 
 def contest(decision: Decision) -> Contest | None:
@@ -76,6 +80,7 @@ def contest(decision: Decision) -> Contest | None:
         linear.strict,
         tuple(linear.classes),
         linear.precision,
+        2 * linear.slack,
     )
 
 
@@ -103,6 +108,7 @@ def _score(decision: Decision, row: int, classes: tuple[int, int]) -> Choice:
         linear.strict,
         (linear.classes[classes[0]], linear.classes[classes[1]]),
         linear.precision,
+        linear.slack,
         None if judge is None else lambda X: judge(X, row),
     )
 
@@ -132,6 +138,7 @@ def _pair(decision: Decision, i: int | None, j: int | None) -> Choice:
             coef=linear.coef[i] - linear.coef[j],
             intercept=float(linear.intercept[i] - linear.intercept[j]),
             strict=not wins_tie,
+            slack=2 * linear.slack,
         )
     low, high, n = min(i, j), max(i, j), len(linear.classes)
     row = low * n - low * (low + 1) // 2 + high - low - 1

@@ -12,13 +12,32 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 # Importing the adapters fills the registry.
-from sklearn_probsr.adapters import _affine, _classifiers, _compose, _encoders, _wrappers  # noqa: F401
+from sklearn_probsr.adapters import (  # noqa: F401
+    _affine,
+    _boosted,
+    _classifiers,
+    _compose,
+    _ducks,
+    _encoders,
+    _threshold,
+    _wrappers,
+)
+from sklearn_probsr.adapters._additive import Additive
 from sklearn_probsr.adapters._columns import Base, Columns, Domain, Kind
 from sklearn_probsr.adapters._decision import Decision
 from sklearn_probsr.adapters._parts import Affine, Linear, PerColumn, Weights, Words
 from sklearn_probsr.adapters._registry import find, name_of
 from sklearn_probsr.adapters._running import Output, as_floats
+from sklearn_probsr.adapters._terms import added_up
 from sklearn_probsr.adapters._vocabulary import weights_of, words_of
+from sklearn_probsr.adapters.packages import (  # noqa: F401
+    _interpret,
+    _lightgbm,
+    _optbinning,
+    _pygam,
+    _statsmodels,
+    _xgboost,
+)
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._units import exact_text
 
@@ -29,7 +48,7 @@ def follow(estimator: Any, columns: Columns, role: str) -> Any:
     """Return the columns after a transformer, or the decision of a classifier."""
     if role == "transformer" and (estimator is None or name_of(estimator) == "passthrough"):
         return columns
-    if role == "classifier" and isinstance(estimator, tuple) and len(estimator) == 2:
+    if role == "classifier" and _is_given(estimator):
         return _conclude(estimator, estimator, columns)
     entry = find(estimator, role)
     check_fitted(estimator, entry.prefit)
@@ -41,6 +60,11 @@ def follow(estimator: Any, columns: Columns, role: str) -> Any:
         if role == "classifier"
         else _step(part, estimator, columns)
     )
+
+
+def _is_given(estimator: Any) -> bool:
+    """Whether it is what an adapter would return, without an estimator."""
+    return isinstance(estimator, Additive) or (isinstance(estimator, tuple) and len(estimator) == 2)
 
 
 def _step(part: Any, estimator: Any, columns: Columns) -> Columns:
@@ -74,6 +98,8 @@ def check_fitted(estimator: Any, prefit: bool = False) -> None:
         raise InvalidInputError(
             f"estimator must be fitted, got {name_of(estimator)} that is not. Call fit first."
         ) from None
+    except (AttributeError, TypeError):  # of another library, which has no tags
+        return
 
 
 def _conclude(part: Any, estimator: Any, columns: Columns) -> Decision:
@@ -91,10 +117,12 @@ def _conclude(part: Any, estimator: Any, columns: Columns) -> Decision:
             raise InvalidInputError(
                 f"{name} must hold numbers, got {part.coef!r} and {part.intercept!r}."
             ) from None
+    if isinstance(part, Additive):
+        return added_up(part, estimator, columns, follow)
     if not hasattr(part, "predict"):
         raise InvalidInputError(
-            f"the adapter of {name} must return (coef, intercept), a Linear, or a fitted "
-            f"classifier, got {part!r}."
+            f"the adapter of {name} must return (coef, intercept), a Linear, an Additive, or a "
+            f"fitted classifier, got {part!r}."
         )
     decision: Decision = follow(part, columns, "classifier")
     return decision
@@ -145,9 +173,13 @@ class _PerColumnStep:
         on = off + np.asarray(columns.matrix.sum(axis=1)).ravel()
         plain = [j for j in range(len(columns)) if not self._is_flag(j)]
         off[plain], on[plain] = 0.0, 0.0
+        known = self.part.values
+        trial = np.array([off, on], dtype=object if known else None)
+        for j in set(plain) & set(self.owners):
+            trial[:, j] = 0.0 if known is None else next(iter(known(j)), 0.0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the names of the columns are not told
-            low, high = as_floats(self.step.transform(np.array([off, on])))
+            low, high = as_floats(self.step.transform(trial))
         kept = [base for base in columns.bases if base.kind is Kind.FLAG]
         fresh = [base for base in bases if base is not None]
         place = {id(base): i for i, base in enumerate([*kept, *fresh])}
@@ -181,18 +213,21 @@ class _PerColumnStep:
         suffix = self.part.names[k] if self.part.names else ""
         made: dict[str, Any] = {
             "rows": self.rows, "at": k, "width": len(self.owners), "raw": first.raw,
-            "name": label + suffix, "own": first.own,
+            "name": label + suffix, "own": first.own, "ranked": self.part.ranked,
             "source": (first.source or first) if first.own else None, "hashes": first.hashes,
         }  # fmt: skip
         if kinds == {Kind.FINITE}:
             return Base(kind=Kind.FINITE, domain=domain, **made)
+        if kind == "piecewise":
+            kind = "finite" if len(sources) == 1 and first.kind is Kind.RAW else "real"
         if kinds <= {Kind.COUNT, Kind.WEIGHT}:
             return self._counted(j, kind, first, made)
         if kind == "finite":
             return Base(kind=Kind.FINITE, domain=domain.merge(self._domain(j, sources)), **made)
         keeps = kind == "keep" and kinds == {Kind.RAW} and self._untouched(j)
-        missing = Domain(missing=self._markers()) if kind == "keep" else Domain()
-        return Base(kind=Kind.RAW if keeps else Kind.REAL, domain=domain.merge(missing), **made)
+        typical = () if self.part.typical is None else (self.part.typical(j),)
+        more = Domain(missing=self._markers(j) if kind == "keep" else (), typical=typical)
+        return Base(kind=Kind.RAW if keeps else Kind.REAL, domain=domain.merge(more), **made)
 
     def _counted(self, j: int, kind: str, first: Base, made: dict[str, Any]) -> Base:
         """Return a base column made of a word's count, or of its weight."""
@@ -222,6 +257,8 @@ class _PerColumnStep:
         """Return where the base column changes the outcome, given where the column does."""
         if self.part.cuts is None:
             return ()
+        if self._untouched(j):
+            return tuple(sorted(self.part.cuts(j)))
         slope, offset = self.columns.slope(j)
         return tuple(sorted((float(cut) - offset) / slope for cut in self.part.cuts(j)))
 
@@ -239,7 +276,9 @@ class _PerColumnStep:
                 f"{name} must get its categories as they are, got "
                 f"{self.columns.raw_of(j)[0]!r} scaled. Put {name} before the scaling."
             )
-        return Domain(self._cuts(j), values, self._markers())
+        special = () if self.part.special is None else tuple(self.part.special(j))
+        return Domain(self._cuts(j), values, self._markers(j), special)
 
-    def _markers(self) -> tuple[Any, ...]:
-        return () if self.part.missing is None else (self.part.missing,)
+    def _markers(self, j: int) -> tuple[Any, ...]:
+        more = () if self.part.markers is None else tuple(self.part.markers(j))
+        return more if self.part.missing is None else (self.part.missing, *more)

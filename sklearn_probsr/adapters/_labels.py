@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.adapters._columns import Domain, is_missing
+from sklearn_probsr.adapters._columns import Cut, Domain, is_missing
 from sklearn_probsr.model._units import MISSING, exact_text
 
 __all__ = ["Candidate", "candidates", "extras", "is_number", "label"]
@@ -39,14 +39,14 @@ def candidates(domain: Domain) -> list[Candidate]:
     if not cuts:
         return [Candidate(_between(-1.0, 3.0, domain), place=0)]
     # With all digits: of a number beyond a rounded cut, the label would say what is not so.
-    texts = [exact_text(cut) for cut in cuts]
+    texts = [cut.text if isinstance(cut, Cut) else exact_text(cut) for cut in cuts]
     ends = [cuts[0] - 2 * (1 + abs(cuts[0])), *cuts, cuts[-1] + 2 * (1 + abs(cuts[-1]))]
     found = []
     for i, (low, high) in enumerate(itertools.pairwise(ends)):
         inside = _between(low, high, domain)
         if low < inside < high:
             found.append(Candidate(inside, place=2 * i))
-        if i < len(cuts) and high not in domain.missing:
+        if i < len(cuts) and high not in domain.missing + domain.special:
             found.append(Candidate(high, texts[i], 2 * i + 1))
     return found
 
@@ -55,7 +55,7 @@ def _between(low: float, high: float, domain: Domain) -> float:
     """Return a number between two others that does not stand for a missing one."""
     for share in (0.5, 0.375, 0.625, 0.4375, 0.5625):
         value = low + (high - low) * share
-        if value not in domain.missing:
+        if value not in domain.missing + domain.special:
             break
     return value
 
@@ -67,6 +67,7 @@ def extras(domain: Domain) -> list[Candidate]:
         for marker in domain.missing
         if not is_missing(marker)
     ]
+    found += [Candidate(value, _text(value)) for value in domain.special]
     if domain.missing or domain.values:
         found.append(Candidate(np.nan, MISSING, role="missing"))
     if domain.values and not any(map(is_missing, domain.values)):
@@ -97,6 +98,8 @@ def _text(value: Any) -> str:
 
 def label(name: str, members: Sequence[Candidate], everything: Sequence[Candidate]) -> str:
     """Return what to call the candidates that are in one state, given all that there are."""
+    if len(members) == len(everything) and any(c.place is not None for c in members):
+        return f"{name}: any value"
     parts = _intervals(name, members, everything)
     listed = [
         c.text for c in members if c.place is None and c.role == "value" and not is_missing(c.value)
@@ -124,12 +127,12 @@ def _intervals(
 ) -> list[str]:
     """Return the intervals that the places of some candidates make up."""
     at = sorted(c.place for c in members if c.place is not None)
-    places = sorted(c.place for c in everything if c.place is not None)
-    texts = {c.place: c.text for c in everything if c.place is not None}
+    texts = dict(sorted((c.place, c.text) for c in everything if c.place is not None))
+    ranks = {place: rank for rank, place in enumerate(texts)}
     found, start = [], 0
     for i in range(1, len(at) + 1):
-        if i == len(at) or places.index(at[i]) != places.index(at[i - 1]) + 1:
-            found.append(_interval(name, at[start], at[i - 1], places[-1], texts))
+        if i == len(at) or ranks[at[i]] != ranks[at[i - 1]] + 1:
+            found.append(_interval(name, at[start], at[i - 1], max(texts), texts))
             start = i
     return found
 

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["Affine", "Linear", "PerColumn", "Weights", "Words", "boundary", "sigmoid"]
+__all__ = ["Affine", "Linear", "PerColumn", "Weights", "Words", "boundary", "identity", "sigmoid"]
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,27 @@ class PerColumn:
         The input column of each output column. None: as many come out as go in, in order.
     kinds : str or sequence of str, default="real"
         For each output column: "finite" for one of the values that ``cuts`` and ``values`` tell
-        apart, "keep" for the input itself with missing values filled in, "real" for any number.
+        apart, "piecewise" for the same where the cuts can be carried back to a raw column and any
+        number elsewhere, "keep" for the input itself with missing values filled in, "real" for any
+        number.
     cuts : callable or None, default=None
         Takes an input column's index, returns where its number changes what comes out.
     values : callable or None, default=None
         Takes an input column's index, returns its categories.
     missing : object, default=None
         What stands for a missing value, if the transformer takes one.
+    markers : callable or None, default=None
+        Takes an input column's index, returns what else stands for a missing value in it.
+    special : callable or None, default=None
+        Takes an input column's index, returns single values apart from the bins around them.
+    typical : callable or None, default=None
+        Takes an input column's index, returns a value that the transformer takes, if it does not
+        take every number.
     names : sequence of str, default=()
         What to append to the raw column's name for each output column.
+    ranked : bool, default=True
+        Whether states are told in the order of the numbers that come out, and not in that of the
+        values that go in.
     """
 
     owners: Sequence[int] | None = None
@@ -57,7 +69,11 @@ class PerColumn:
     cuts: Callable[[int], Iterable[float]] | None = None
     values: Callable[[int], Iterable[Any]] | None = None
     missing: Any = None
+    markers: Callable[[int], Iterable[Any]] | None = None
+    special: Callable[[int], Iterable[Any]] | None = None
+    typical: Callable[[int], Any] | None = None
     names: Sequence[str] = ()
+    ranked: bool = True
 
     def kind(self, column: int) -> str:
         """Return what an output column is."""
@@ -114,6 +130,8 @@ class Linear:
     duels : bool, default=False
     precision : float, default=2.220446049250313e-16
         The rounding unit in which the scores are computed.
+    slack : float, default=0.0
+        What rounding may add to the scores beyond that.
     """
 
     coef: Any
@@ -124,6 +142,7 @@ class Linear:
     probability: Callable[[float], float] | None = None
     duels: bool = False
     precision: float = sys.float_info.epsilon
+    slack: float = 0.0
 
     def checked(self, name: str, columns: int) -> Linear:
         """Return it with arrays of the right shapes, or say what is wrong with an estimator."""
@@ -156,7 +175,7 @@ class Linear:
             coef=rows,
             intercept=np.broadcast_to(intercept, scores),
             classes=classes,
-            precision=float(eps or sys.float_info.epsilon),
+            precision=max(float(eps or 0), self.precision),
         )
 
     def flipped(self) -> Linear:
@@ -168,6 +187,11 @@ class Linear:
 def sigmoid(score: float) -> float:
     """Return the logistic function, as scikit-learn computes it."""
     return float(expit(score))
+
+
+def identity(score: float) -> float:
+    """Return a score that is a probability by itself."""
+    return score
 
 
 def boundary(says_yes: Callable[[float], bool]) -> tuple[float, bool]:

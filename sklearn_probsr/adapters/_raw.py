@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_probsr.adapters._additive import Additive
 from sklearn_probsr.adapters._by_name import needed_columns
 from sklearn_probsr.adapters._follow import check_fitted
 from sklearn_probsr.adapters._parts import Linear, Words
-from sklearn_probsr.adapters._registry import Entry, find, name_of
+from sklearn_probsr.adapters._registry import Entry, entry_of, find, name_of
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import as_array, check_names, in_memory, listing
 
 __all__ = ["RawColumns", "raw_columns"]
 
 _INSIDE = ("best_estimator_", "estimator_", "estimators_", "calibrated_classifiers_", "estimator")
+
+# What LightGBM and interpret call columns without names.
+_MADE_UP = ("Column_{}", "feature_{:04}")
 
 
 @dataclass(frozen=True)
@@ -120,25 +124,59 @@ def _summary(X: Any) -> str:
 
 def raw_columns(estimator: Any, names: Sequence[str] | None, X_sample: Any) -> RawColumns:
     """Return the raw columns of an estimator; the names are for one that has none."""
-    if isinstance(estimator, tuple) and len(estimator) == 2:
-        n = _width(Linear(*estimator))
-        frame = _names_of(X_sample, n) if names is None else None
-        if frame is None:
-            chosen = check_names(names, n)
-            return RawColumns(chosen, needed=None if names is None else frozenset(chosen))
-        return RawColumns(frame, named=True, needed=frozenset(frame))
+    if isinstance(estimator, Additive) or (isinstance(estimator, tuple) and len(estimator) == 2):
+        return _given(estimator, names, X_sample)
     entry = find(estimator, "classifier")
     check_fitted(estimator, entry.prefit)
     for part in _first_parts(estimator):
         if _takes_text(part):
             return RawColumns(check_names(names, 1) if names is not None else ("text",), text=True)
-        known = getattr(part, "feature_names_in_", None)
+        known = _known(part)
+        if isinstance(known, int):
+            return RawColumns(check_names(names, known))
         if known is not None:
-            columns = _agreed(tuple(map(str, known)), names, estimator)
-            return RawColumns(columns, named=True, needed=needed_columns(estimator))
+            columns = _agreed(known, names, estimator)
+            return RawColumns(columns, named=True, needed=_needed(estimator, part, columns))
         if hasattr(part, "n_features_in_"):
             return RawColumns(check_names(names, int(part.n_features_in_)))
     return RawColumns(check_names(names, _guess(estimator, entry, names, X_sample)))
+
+
+def _given(estimator: Any, names: Sequence[str] | None, X_sample: Any) -> RawColumns:
+    """Return the raw columns of a pair (coef, intercept) or of an Additive."""
+    if isinstance(estimator, tuple):
+        n = _width(Linear(*estimator))
+    elif names is None and estimator.names is not None:
+        return RawColumns(estimator.names, named=True, needed=frozenset(estimator.names))
+    else:
+        given = 0 if X_sample is None or np.ndim(X_sample) != 2 else np.shape(X_sample)[1]
+        n = estimator.width(len(names or ()) or given)
+    frame = _names_of(X_sample, n) if names is None else None
+    if frame is None:
+        chosen = check_names(names, n)
+        return RawColumns(chosen, needed=None if names is None else frozenset(chosen))
+    return RawColumns(frame, named=True, needed=frozenset(frame))
+
+
+def _known(part: Any) -> tuple[str, ...] | int | None:
+    """Return the names that an estimator was fitted with, unless it made them up."""
+    entry = entry_of(part)
+    if entry is not None and entry.inputs is not None:
+        return entry.inputs(part)
+    known = getattr(part, "feature_names_in_", None)
+    if known is None or any(
+        all(name == form.format(i) for i, name in enumerate(known)) for form in _MADE_UP
+    ):
+        return None
+    return tuple(map(str, known))
+
+
+def _needed(estimator: Any, part: Any, columns: tuple[str, ...]) -> frozenset[str] | None:
+    """Return which columns of a frame are found by name, if they are."""
+    entry = entry_of(part)
+    if entry is not None and entry.inputs is not None:
+        return frozenset(columns)
+    return needed_columns(estimator)
 
 
 def _names_of(X: Any, n: int) -> tuple[str, ...] | None:
@@ -156,6 +194,8 @@ def _guess(estimator: Any, entry: Entry, names: Sequence[str] | None, X_sample: 
     if X_sample is not None and len(np.shape(X_sample)) == 2:
         return int(np.shape(X_sample)[1])
     part = None if entry.composite else entry.adapter(estimator)
+    if entry.composite and hasattr(estimator, "coef_"):
+        part = estimator.coef_, 0.0
     if isinstance(part, Linear | tuple):
         return _width(part)
     raise InvalidInputError(

@@ -1,15 +1,28 @@
-"""The registry: which adapter an estimator's type has, and what to say if it has none."""
+"""The registry: which adapter an estimator's type has."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from sklearn_probsr.adapters._refusals import NEVER, refusal
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["Entry", "find", "name_of", "register_adapter", "registered", "support_table"]
+__all__ = [
+    "Entry",
+    "Part",
+    "entries",
+    "entry_of",
+    "find",
+    "name_of",
+    "names_of",
+    "register_adapter",
+    "registered",
+    "registered_alike",
+    "registered_from",
+]
 
 # A subclass of a supported type is that type, unless it has one of these of its own.
 _DECISIVE = (
@@ -25,23 +38,14 @@ _DECISIVE = (
     "transform",
 )
 
-# What no (weights, threshold) pair over raw columns can say, and why.
-_IMPOSSIBLE = {
-    "Normalizer": "it divides each row by its own length, which mixes all columns",
-    "PolynomialFeatures": "it multiplies columns with each other",
-    "RandomTreesEmbedding": "its leaves depend on several columns at once",
-    "KNNImputer": "it fills in values from other columns",
-    "IterativeImputer": "it fills in values from other columns",
-    "GaussianNB": "its score is quadratic, unless all variances are equal",
-    "OneVsOneClassifier": "it counts votes, which is not one linear score",
-    "VotingClassifier": "it counts votes or averages probabilities, which is not linear",
-    "StackingClassifier": "it feeds predictions to another model, which is not linear",
-}
-
 
 @dataclass(frozen=True)
 class Entry:
-    """A supported type: its adapter, what it is, and a note for the table of the docs."""
+    """A supported type: its adapter, what it is, and a note for the table of the docs.
+
+    ``package`` and ``release`` are those of another library that it was tested with; ``inputs``
+    tells the raw columns of an estimator that does not say them as scikit-learn's do, or how many.
+    """
 
     kind: type
     adapter: Callable[..., Any]
@@ -50,9 +54,16 @@ class Entry:
     composite: bool = False
     listed: tuple[str, ...] = ()
     prefit: bool = False
+    package: str = ""
+    release: str = ""
+    inputs: Callable[[Any], tuple[str, ...] | int] | None = None
 
 
 _entries: dict[type, Entry] = {}
+# Types of other libraries by module and name, since nothing is imported for their sake.
+_foreign: dict[tuple[str, str], Entry] = {}
+# Objects of any type that have what counts.
+_alike: list[tuple[Callable[[Any], bool], Entry]] = []
 
 
 def register_adapter(
@@ -126,15 +137,74 @@ def registered(
     return register
 
 
+def registered_from(
+    package: str,
+    release: str,
+    *names: str,
+    note: str,
+    role: str = "classifier",
+    module: str = "",
+    composite: bool = False,
+    prefit: bool = False,
+    inputs: Callable[[Any], tuple[str, ...] | int] | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register an adapter for types of another library, which need not be there.
+
+    ``package`` is its name where it is installed from and ``release`` the one that it was tested
+    with; ``module`` is what is imported, if that is called otherwise.
+    """
+
+    def register(adapter: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            _foreign[module or package, name] = Entry(
+                object, adapter, role, note, composite, (name,), prefit, package, release, inputs
+            )
+        return adapter
+
+    return register
+
+
+def registered_alike(
+    has: Callable[[Any], bool], *, note: str, listed: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a composite adapter for classifiers of any other type that have what counts."""
+
+    def register(adapter: Callable[..., Any]) -> Callable[..., Any]:
+        _alike.append((has, Entry(object, adapter, "classifier", note, True, (listed,))))
+        return adapter
+
+    return register
+
+
+def entries() -> list[Entry]:
+    """Return all that is registered."""
+    return [*_entries.values(), *_foreign.values(), *(entry for _, entry in _alike)]
+
+
+def entry_of(estimator: Any) -> Entry | None:
+    """Return the entry of an estimator's type, if there is one."""
+    for base in type(estimator).__mro__:
+        if base in _entries:
+            return _entries[base]
+        key = base.__module__.partition(".")[0], base.__name__
+        if key in _foreign:
+            return replace(_foreign[key], kind=base)
+    return None
+
+
 def find(estimator: Any, role: str) -> Entry:
     """Return the entry of an estimator's type, or say that there is none and what to do."""
     kind = type(estimator)
-    entry = next((_entries[base] for base in kind.__mro__ if base in _entries), None)
-    if kind.__name__ in _IMPOSSIBLE and kind not in _entries:
+    entry = entry_of(estimator)
+    if kind.__name__ in NEVER and kind not in _entries:
         entry = None
+    elif entry is None and role == "classifier":
+        entry = next((entry for has, entry in _alike if has(estimator)), None)
     if entry is None or entry.role not in {role, "wrapper", "registered", "internal"}:
-        raise InvalidInputError(_unknown(estimator, role))
-    if entry.kind is not kind:
+        ours = [e for e in entries() if e.role == role]
+        names = sorted({n for e in ours if e.package or e.kind is not object for n in names_of(e)})
+        raise InvalidInputError(refusal(estimator, role, names, [e.kind for e in ours]))
+    if entry.kind not in {kind, object}:
         for method in _DECISIVE:
             own = inspect.getattr_static(kind, method, None)
             if own is not inspect.getattr_static(entry.kind, method, None):
@@ -146,66 +216,20 @@ def find(estimator: Any, role: str) -> Entry:
     return entry
 
 
+class Part:
+    """A part of an estimator that is followed as a step of its own, and speaks under its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
 def name_of(estimator: Any) -> str:
     """Return what to call an estimator in a message."""
+    if isinstance(estimator, Part):
+        return estimator.name
     return estimator if isinstance(estimator, str) else type(estimator).__name__
 
 
-def _unknown(estimator: Any, role: str) -> str:
-    if isinstance(estimator, type):
-        return (
-            f"estimator must be a fitted {role}, got the class {estimator.__name__}. "
-            f"Fit an object of it first: {estimator.__name__}().fit(X, y)."
-        )
-    if estimator is None:
-        return f"estimator must be a fitted {role}, got None. Pass what fit returned."
-    name = type(estimator).__name__
-    reason = _IMPOSSIBLE.get(name)
-    if reason:
-        remedy = (
-            "Fit a linear classifier in its place."
-            if role == "classifier"
-            else "Leave it out, or explain the part of the pipeline after it."
-        )
-        return f"{name} cannot be part of a linear model over the raw columns: {reason}. {remedy}"
-    from sklearn.base import is_regressor
-
-    if hasattr(estimator, "fit") and is_regressor(estimator):
-        return f"estimator must be a classifier, got the regressor {name}. Fit a classifier."
-    names = sorted({n for e in _entries.values() if e.role == role for n in _names(e)})
-    if name in names:  # one of that name is supported, by another library
-        kinds = [e.kind for e in _entries.values() if e.kind.__name__ == name]
-        own = " or ".join(sorted(f"{kind.__module__}.{name}" for kind in kinds))
-        return (
-            f"{type(estimator).__module__}.{name} is not a {role} that can be adapted, only {own} "
-            f"is. To add it: register_adapter({name}, ...)."
-        )
-    return (
-        f"{name} is not a {role} that can be adapted. Supported: {', '.join(names)}. "
-        f"To add one: register_adapter({name}, ...)."
-    )
-
-
-def _names(entry: Entry) -> tuple[str, ...]:
+def names_of(entry: Entry) -> tuple[str, ...]:
+    """Return what the types of an entry are called."""
     return entry.listed or (entry.kind.__name__,)
-
-
-def support_table() -> str:
-    """Return the table of what this package itself supports, in Markdown."""
-    lines = []
-    for role, title in (
-        ("classifier", "Classifier"),
-        ("wrapper", "Wrapper"),
-        ("transformer", "Transformer"),
-    ):
-        notes: dict[str, list[str]] = {}
-        for entry in _entries.values():
-            if entry.role == role:
-                notes.setdefault(entry.note, []).extend(_names(entry))
-        lines += [f"| {title} | how |", "|---|---|"]
-        lines += [
-            f"| {', '.join(f'`{n}`' for n in dict.fromkeys(names))} | {note} |"
-            for note, names in notes.items()
-        ]
-        lines.append("")
-    return "\n".join(lines)

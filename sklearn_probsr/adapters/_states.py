@@ -106,7 +106,8 @@ def make_units(
     for (raw, own), at in groups.items():
         first, name = bases[at[0]], own or raw_names[raw]
         if raw in finite and not own:
-            units.append(_finite_unit(name, at, found[raw]))
+            ranked = len(at) == 1 and first.ranked
+            units.append(_finite_unit(name, at, found[raw], ranked))
         elif first.kind is Kind.FLAG:
             units.append(Unit.binary(name, at[0], first.labels))
         else:
@@ -119,7 +120,10 @@ def make_units(
 
 
 def _finite_unit(
-    name: str, at: Sequence[int], found: Sequence[tuple[Candidate, tuple[float, ...] | None]]
+    name: str,
+    at: Sequence[int],
+    found: Sequence[tuple[Candidate, tuple[float, ...] | None]],
+    ranked: bool,
 ) -> Unit:
     members: dict[tuple[float, ...], list[Candidate]] = {}
     for candidate, state in found:
@@ -130,7 +134,7 @@ def _finite_unit(
             f"the steps refuse every value of {name!r} that was tried: "
             f"{', '.join(repr(candidate.value) for candidate, _ in found[:3])}."
         )
-    if len(at) == 1:
+    if ranked or set(members) == {(0.0,), (1.0,)}:
         members = dict(sorted(members.items()))
     everything = [candidate for candidate, _ in found]
     labels = [label(name, inside, everything) for inside in members.values()]
@@ -192,7 +196,10 @@ class _Trials:
 
     def _filler(self, raw: int) -> Any:
         """Return a value that the transformers take, for a column that is not on trial."""
-        return "" if raw in self.texts else candidates(self.domains.get(raw, Domain()))[0].value
+        domain = self.domains.get(raw, Domain())
+        if domain.typical:
+            return domain.typical[0]
+        return "" if raw in self.texts else candidates(domain)[0].value
 
     def _frame(self, columns: list[list[Any]]) -> Any:
         if self.named:

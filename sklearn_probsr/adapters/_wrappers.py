@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 
-from sklearn_probsr.adapters._columns import Columns
+from sklearn_probsr.adapters._columns import Columns, stack
 from sklearn_probsr.adapters._decision import Decision
-from sklearn_probsr.adapters._parts import Linear, boundary, sigmoid
+from sklearn_probsr.adapters._parts import Linear, boundary, identity, sigmoid
 from sklearn_probsr.adapters._registry import name_of, registered
 from sklearn_probsr.adapters._running import Rows
 from sklearn_probsr.exceptions import InvalidInputError
@@ -166,25 +167,27 @@ def _one_vs_rest(estimator: Any, columns: Columns, role: str, follow: Any) -> De
         classes = tuple(np.asarray(estimator.classes_).tolist())
         return replace(decision, linear=replace(decision.linear, classes=classes), name=name)
     found = [part.decision() for part in parts]
-    apart = any(one.columns is not columns for one in found)
-    if apart:  # each has steps of its own: their scores have no columns in common
-        zeros = np.zeros((len(found), len(columns)))
-        linear = Linear(zeros, np.zeros(len(found)), estimator.classes_)
-    else:
-        linear = Linear(
-            np.vstack([one.linear.coef for one in found]),
-            np.concatenate([one.linear.intercept for one in found]),
-            estimator.classes_,
-            strict=_first_wins(),
-        )
+    inner = columns
+    coef = [one.linear.coef for one in found]
+    if any(one.columns is not columns for one in found):  # each has columns of its own
+        inner = stack([one.columns for one in found], columns.rows)
+        coef = [block_diag(*coef)]
+    linear = Linear(
+        np.vstack(coef),
+        np.concatenate([one.linear.intercept for one in found]),
+        estimator.classes_,
+        strict=_first_wins(),
+        slack=max(one.linear.slack for one in found),
+    )
     if len(estimator.classes_) == 2:
         linear = replace(linear, coef=linear.coef[:1], intercept=linear.intercept[:1])
     return Decision(
-        columns,
-        linear.checked(name, len(columns)),
+        inner,
+        linear.checked(name, len(inner)),
         name,
         rest=lambda i: found[i],
-        several=bool(estimator.multilabel_) or apart,
+        several=bool(estimator.multilabel_),
+        unproved=any(one.unproved for one in found),
     )
 
 
@@ -199,7 +202,7 @@ class _Rest:
     def decision(self) -> Decision:
         found: Decision = self.follow(self.estimator, self.columns, "classifier")
         scored = hasattr(self.estimator, "decision_function")
-        if found.linear.cut != 0:
+        if found.linear.cut != 0 and found.linear.probability is not identity:
             raise InvalidInputError(
                 f"OneVsRestClassifier must hold plain linear classifiers, got "
                 f"{name_of(self.estimator)}: it would compare its scores, not its decisions."

@@ -12,14 +12,16 @@ from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.impute import KNNImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
     TunedThresholdClassifierCV,
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     Binarizer,
@@ -34,7 +36,14 @@ from sklearn.preprocessing import (
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import SVC
 
-from sklearn_probsr import InvalidInputError, adapt, sufficient_reason, to_linear_model
+from sklearn_probsr import (
+    InvalidInputError,
+    SufficientReasonExplainer,
+    adapt,
+    sufficient_reason,
+    to_linear_model,
+)
+from sklearn_probsr.adapters import Threshold
 from tests.adapters.cases import VERTICES, quietly, targets
 
 Y = targets("random")
@@ -113,11 +122,6 @@ CASES: dict[str, tuple[Any, str]] = {
         lambda: logistic(KNNImputer()),
         "KNNImputer cannot be part of a linear model over the raw columns: it fills in values from "
         "other columns. Leave it out, or explain the part of the pipeline after it.",
-    ),
-    "gaussian": (
-        lambda: GaussianNB().fit(VERTICES, Y),
-        "GaussianNB cannot be part of a linear model over the raw columns: its score is quadratic, "
-        "unless all variances are equal. Fit a linear classifier in its place.",
     ),
     "votes": (
         lambda: OneVsOneClassifier(LogisticRegression()).fit(VERTICES, VERTICES[:, :2].sum(axis=1)),
@@ -243,9 +247,16 @@ def test_an_unknown_estimator_is_told_what_is_supported():
         to_linear_model(forest)
     message = str(caught.value)
     start = (
-        "RandomForestClassifier is not a classifier that can be adapted. Supported: BernoulliNB, "
+        "RandomForestClassifier is not a classifier that can be adapted. It averages trees that "
+        "split on several columns each. Supported: AdaBoostClassifier, BernoulliNB, "
     )
     assert message.startswith(start)
+    for estimator, why in (
+        (MLPClassifier(max_iter=5), "Its layers mix all columns. Supported: "),
+        (KNeighborsClassifier(), "It compares whole rows. Supported: "),
+    ):
+        with quietly(), pytest.raises(InvalidInputError, match=re.escape(why)):
+            to_linear_model(estimator.fit(VERTICES, Y))
     assert " LogisticRegression, LogisticRegressionCV, " in message
     assert message.endswith(" To add one: register_adapter(RandomForestClassifier, ...).")
     with pytest.raises(InvalidInputError, match=r"^str is not a classifier that can be adapted\."):
@@ -259,6 +270,80 @@ def test_an_unknown_estimator_is_told_what_is_supported():
         "register_adapter(LogisticRegression, ...)."
     ):
         to_linear_model(other())
+
+
+class Strange:
+    """Has methods of an estimator, and nothing that scikit-learn asks of one."""
+
+    def fit(self, X: Any, y: Any) -> None:
+        """Do nothing."""
+
+    def predict(self, X: Any) -> Any:
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize("thing", [3, 2.5, [1, 2], {"a": 1}, np.ones(3), FRAME, print, Strange()])
+def test_what_is_no_estimator_is_told_by_its_type(thing: Any):
+    """Never an AttributeError from within, here and in the explainer."""
+    message = f"{type(thing).__name__} is not a classifier that can be adapted. Supported: "
+    for ask in (to_linear_model, adapt, SufficientReasonExplainer):
+        with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}"):
+            ask(thing)
+
+
+class Alike:
+    """Has what a linear classifier of scikit-learn has, and may decide otherwise."""
+
+    def __init__(self, honest: bool) -> None:
+        self.coef_, self.intercept_ = np.arange(8.0), np.array([-12.5])
+        self.classes_, self.honest = np.array(["no", "yes"]), honest
+
+    def decision_function(self, X: Any) -> Any:
+        return np.asarray(X) @ self.coef_ + self.intercept_
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[(self.decision_function(X) > (0 if self.honest else 3)).astype(int)]
+
+
+def test_a_linear_classifier_of_no_known_type_is_compared_or_refused():
+    """With rows its `predict` decides whether it is taken; without, nothing does."""
+    adapted = adapt(Alike(True), VERTICES)
+    assert (adapted.predict(VERTICES) == Alike(True).predict(VERTICES)).all()
+    assert SufficientReasonExplainer(Alike(True), VERTICES)(VERTICES[:2]).shape == (2, 8)
+    with pytest.raises(InvalidInputError, match=r"^the model disagrees with the estimator in row "):
+        adapt(Alike(False), VERTICES)
+    text = (
+        "Alike is no type that is known to decide by its coef_ and intercept_. Pass rows {}: its "
+        "predict is compared with them. Or pass the pair (coef_, intercept_), which is taken at "
+        "its word."
+    )
+    with refused(text.format("as X_sample")):
+        adapt(Alike(True))
+    with refused(text.format("to adapt, as X_sample")):
+        to_linear_model(Alike(True))
+    with refused(text.format("as masker")):
+        SufficientReasonExplainer(Alike(True))
+    odd = Alike(True)
+    odd.coef_ = "many"
+    with refused("Alike has coefficients that are not numbers, got 'many'."):
+        adapt(odd, VERTICES)
+
+
+def test_a_threshold_on_probabilities_of_any_library():
+    """The second class from there on; only a probability, and one that the score tells."""
+    estimator = LogisticRegression().fit(VERTICES, Y)
+    chances = estimator.predict_proba(VERTICES)[:, 1]
+    for level in (0.1, 0.3, 1.0):
+        adapted = adapt(Threshold(estimator, level, classes=("no", "yes")), VERTICES)
+        said = adapted.predict(VERTICES) == "yes"
+        assert (said == (chances >= level)).all()
+    with refused("threshold must be a probability, from 0 to 1, got 2."):
+        Threshold(estimator, 2)
+    with refused(
+        "Threshold must hold a model of two classes whose probabilities are known as a function "
+        "of its score, got Perceptron."
+    ):
+        adapt(Threshold(Perceptron().fit(VERTICES, Y)))
 
 
 def test_names_and_order_of_the_columns():

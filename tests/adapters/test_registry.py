@@ -116,8 +116,8 @@ def test_a_text_transformer_of_ones_own():
 BAD: list[tuple[Any, str]] = [
     (
         lambda e: 3,
-        "the adapter of Majority must return (coef, intercept), a Linear, or a fitted classifier, "
-        "got 3.",
+        "the adapter of Majority must return (coef, intercept), a Linear, an Additive, or a "
+        "fitted classifier, got 3.",
     ),
     (
         lambda e: (np.ones(3), 0.0),

@@ -1,0 +1,81 @@
+"""Refusals: what to say about an estimator that has no adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["NEVER", "refusal"]
+
+# What no (weights, threshold) pair over raw columns can say, and why.
+NEVER = {
+    "Normalizer": "it divides each row by its own length, which mixes all columns",
+    "PolynomialFeatures": "it multiplies columns with each other",
+    "RandomTreesEmbedding": "its leaves depend on several columns at once",
+    "KNNImputer": "it fills in values from other columns",
+    "IterativeImputer": "it fills in values from other columns",
+    "OneVsOneClassifier": "it counts votes, which is not one linear score",
+    "VotingClassifier": "it averages probabilities or counts votes, which does not add up column "
+    "by column",
+    "StackingClassifier": "it feeds predictions to another model, which is not linear",
+}
+
+_TREES = "It averages trees that split on several columns each. "
+_DISTANCES = "It compares whole rows. "
+# What else does not add up column by column.
+_WHY = {
+    "RandomForestClassifier": _TREES,
+    "ExtraTreesClassifier": _TREES,
+    "BaggingClassifier": "It averages probabilities or counts votes. ",
+    "MLPClassifier": "Its layers mix all columns. ",
+    "QuadraticDiscriminantAnalysis": "It multiplies columns with each other. ",
+    "KNeighborsClassifier": _DISTANCES,
+    "RadiusNeighborsClassifier": _DISTANCES,
+    "GaussianProcessClassifier": _DISTANCES,
+    "Booster": "It knows no classes: pass the LGBMClassifier or XGBClassifier that was fitted. ",
+}
+
+
+def _is_regressor(estimator: Any) -> bool:
+    from sklearn.base import is_regressor
+
+    try:
+        return bool(hasattr(estimator, "fit") and is_regressor(estimator))
+    except Exception:  # an object of another library has no tags, or anything in their place
+        return bool(getattr(estimator, "_estimator_type", None) == "regressor")
+
+
+def refusal(estimator: Any, role: str, names: Sequence[str], kinds: Sequence[type]) -> str:
+    """Say why an estimator cannot be adapted, and what to do.
+
+    ``names`` and ``kinds`` are the types that can be, in that role.
+    """
+    if isinstance(estimator, type):
+        return (
+            f"estimator must be a fitted {role}, got the class {estimator.__name__}. "
+            f"Fit an object of it first: {estimator.__name__}().fit(X, y)."
+        )
+    if estimator is None:
+        return f"estimator must be a fitted {role}, got None. Pass what fit returned."
+    name = type(estimator).__name__
+    reason = NEVER.get(name)
+    if reason:
+        remedy = (
+            "Fit a linear classifier in its place."
+            if role == "classifier"
+            else "Leave it out, or explain the part of the pipeline after it."
+        )
+        return f"{name} cannot be part of a linear model over the raw columns: {reason}. {remedy}"
+    if _is_regressor(estimator):
+        return f"estimator must be a classifier, got the regressor {name}. Fit a classifier."
+    if name in names:  # one of that name is supported, by another library
+        same = [kind for kind in kinds if kind.__name__ == name]
+        own = " or ".join(sorted(f"{kind.__module__}.{name}" for kind in same))
+        return (
+            f"{type(estimator).__module__}.{name} is not a {role} that can be adapted, only {own} "
+            f"is. To add it: register_adapter({name}, ...)."
+        )
+    return (
+        f"{name} is not a {role} that can be adapted. {_WHY.get(name, '')}Supported: "
+        f"{', '.join(names)}. To add one: register_adapter({name}, ...)."
+    )

@@ -1,0 +1,1 @@
+"""Adapters of other libraries, none of which is imported here."""
