@@ -243,9 +243,11 @@ def _first_parts(estimator: Any) -> Iterator[Any]:
 
 
 def _takes_text(part: Any) -> bool:
+    entry = entry_of(part)
+    if entry is None or entry.composite or entry.role not in {"transformer", "registered"}:
+        return False
     try:
-        entry = find(part, "transformer")
         check_fitted(part, entry.prefit)
-        return not entry.composite and isinstance(entry.adapter(part), Words)
+        return isinstance(entry.adapter(part), Words)
     except InvalidInputError:
         return False
