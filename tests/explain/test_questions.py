@@ -1,5 +1,7 @@
 """Alternatives and breaking sets of rows as they come."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sklearn_probsr import InvalidInputError, SufficientReasonExplainer
+from sklearn_probsr import InvalidInputError, LinearModel, SufficientReasonExplainer
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +98,27 @@ def test_an_outlook_of_raw_cells(jobs):
         r"'age', 'pay'\.$",
     ):
         explainer.outlook(X[:2], unknown=["agee"])
+
+
+@pytest.mark.parametrize("masker", ["uniform", "rows"])
+def test_only_what_may_be_chosen_is_said_of(masker):
+    """With supporting_only the words speak of sets of supporting facts, and of no others."""
+    rng = np.random.default_rng(3)
+    rows = rng.integers(0, 2, (40, 6))
+    model = LinearModel([5, 1, -3, 2, -1, 4], threshold=4)
+    explainer = SufficientReasonExplainer(
+        model, None if masker == "uniform" else rows, delta=0.8, supporting_only=True
+    )
+    law = explainer.law
+    for i, found in enumerate(explainer.alternatives(rows[:6])):
+        if found is None:
+            continue
+        task = law.within(law.model.check_rows(rows[i : i + 1]), found.decision.options.task(model))
+        allowed = set(np.flatnonzero(task.allowed[0]).tolist())
+        view = law.view(model.check_row(rows[i]))
+        sets = [set(s) for k in range(7) for s in combinations(sorted(allowed), k)]
+        good = [s for s in sets if (view.enclose(s) >= 0.8).value]
+        least = [s for s in good if len(s) == min(map(len, good))]
+        assert set(found.possible) == set().union(*least)
+        assert set(found.necessary) == set.intersection(*least)
+        assert {frozenset(s) for s in found.reasons} == set(map(frozenset, least))
