@@ -20,6 +20,7 @@ from sklearn_probsr.engines.rows._floors import (
     Ranges,
     add_floors,
     are_whole,
+    choose_by_ones,
     factors,
     ranges_of,
 )
@@ -160,13 +161,12 @@ class Table:
         """Write what is known of some units less what they contribute in each row."""
         n = len(self.rows)
         rivals = out.shape[1] // n
-        lines = out.reshape(-1, n, rivals)[:, :, rival]
-        lines[...] = known[:, None]
         if self.binary:
             at = np.array(units, dtype=np.intp)
             left = known - self._whole_ones(weights, exponent)[at]
-            np.copyto(lines, left[:, None], where=self._ones[at])
+            choose_by_ones(self._ones, at, known, left, out, rival)
             return
+        out.reshape(-1, n, rivals)[:, :, rival] = known[:, None]
         add_floors(self.rows, self._factors(weights, exponent, units), -1, out, rivals, rival)
 
     def sums(self, weights: NDArray[np.float64], exponent: int) -> NDArray[np.int64]:

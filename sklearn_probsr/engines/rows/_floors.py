@@ -14,9 +14,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import strict_inner, strict_kernel
+from sklearn_probsr.engines._jit import kernel, strict_inner, strict_kernel
 
-__all__ = ["Factors", "Ranges", "add_floors", "are_whole", "factors", "ranges_of", "signs_of"]
+__all__ = [
+    "Factors",
+    "Ranges",
+    "add_floors",
+    "choose_by_ones",
+    "are_whole",
+    "factors",
+    "ranges_of",
+    "signs_of",
+]
 
 # Factors below this have products between -1 and 1, of which the sign is enough (Proposition 38).
 _TINY = 2.0**-60
@@ -227,3 +236,29 @@ def signs_of(
         else:
             found[k] = _UNKNOWN
     return found
+
+
+@kernel
+def choose_by_ones(
+    ones: NDArray[np.bool_],
+    units: NDArray[np.intp],
+    zero: NDArray[np.int64],
+    one: NDArray[np.int64],
+    out: NDArray[np.int64],
+    rival: int,
+) -> None:
+    """Write for each of some binary units one number where it is 0 in a row, another where it is 1.
+
+    The numbers are sums that do not wrap (Proposition 13). Rows have a place for each rival.
+    """
+    n = ones.shape[1]
+    rivals = out.shape[1] // max(n, 1)
+    for i in range(len(units)):
+        here, line = ones[units[i]], out[i]
+        low, high = zero[i], one[i]
+        if rivals == 1:
+            for r in range(n):
+                line[r] = high if here[r] else low
+        else:
+            for r in range(n):
+                line[r * rivals + rival] = high if here[r] else low
