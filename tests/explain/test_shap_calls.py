@@ -119,9 +119,9 @@ def test_tables_take_no_longer_than_the_search():
     def least(call: Callable[[], Any]) -> float:
         times = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             call()
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         return min(times)
 
     search = least(lambda: explain._question.answer(found.reasons.rows, 1, True))
