@@ -96,7 +96,7 @@ for i, k in zip(shown, (by_shap.argmax(), by_shap.argmin()), strict=True):
     print(f"\n{present.describe(i)}\nThe {size} largest SHAP values keep it in {sure:.1f}%.")
 
 # %%
-# The words in their texts. `plots.text` takes any explanation of texts; facts about words that do
-# not occur would stand below.
+# The words in their texts. `sklearn_probsr.plots.text` takes any explanation of texts; facts about
+# words that do not occur would stand below.
 
 plots.text(present[shown], test[shown])

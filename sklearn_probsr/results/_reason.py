@@ -172,7 +172,7 @@ class SufficientReasons:
         if there is nothing. What is proved speaks of sets of these.
     words : dict of int to dict of int to tuple of str, default={}
         By row and feature, the words of a text that a feature stands for in it, where its name does
-        not say so: those that share a column of a `HashingVectorizer`.
+        not say so: those that share a column of a ``HashingVectorizer``.
     """
 
     model: Model = field(repr=False)
