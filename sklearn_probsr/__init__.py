@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from sklearn_probsr.questions._alternatives import Alternatives, alternatives
     from sklearn_probsr.questions._breaking import BreakingSet, breaking_set
     from sklearn_probsr.questions._outlook import Outlook, outlook
+    from sklearn_probsr.report._coded_rows import ReasonCodes
     from sklearn_probsr.report._compare import compare
     from sklearn_probsr.report._comparison import Comparison
+    from sklearn_probsr.report._reason_codes import reason_codes
     from sklearn_probsr.results._curve import GuaranteeCurve
     from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
 
@@ -66,6 +68,7 @@ __all__ = [
     "Outlook",
     "ProbSRError",
     "Product",
+    "ReasonCodes",
     "ReasonExplanation",
     "SufficientReason",
     "SufficientReasonExplainer",
@@ -89,6 +92,7 @@ __all__ = [
     "neg_reason_size_scorer",
     "outlook",
     "plots",
+    "reason_codes",
     "register_adapter",
     "register_law",
     "scorecard",
@@ -107,7 +111,9 @@ _HOMES = {
     "questions._alternatives": ("Alternatives", "alternatives"),
     "questions._breaking": ("BreakingSet", "breaking_set"),
     "questions._outlook": ("Outlook", "outlook"),
+    "report._coded_rows": ("ReasonCodes",),
     "report._compare": ("compare",),
+    "report._reason_codes": ("reason_codes",),
     "report._comparison": ("Comparison",),
     "results._curve": ("GuaranteeCurve",),
     "distributions._completions": ("Background", "Marginals", "Product", "Uniform"),
