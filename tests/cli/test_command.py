@@ -434,6 +434,11 @@ def test_texts_go_together(fails, run):
     assert fails(*command, "--independent") == (
         "--independent is for tables, and the model takes texts."
     )
+    there = run(*command, "--delta", "0.7", "--present-only").out
+    assert 'given "good"' in there
+    assert "present features" in there
+    supported = run(*command, "--delta", "0.7", "--supporting-only", "--present-only").out
+    assert "present and supporting features" in supported
 
 
 def test_truth_of_another_type(run):
