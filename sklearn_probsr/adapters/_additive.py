@@ -33,10 +33,13 @@ class Additive:
         column's numbers as an array and returns as many, or one row of scores for each; or None,
         if the column does not count.
     intercept : float or array-like of shape (scores,), default=0.0
+        What is added to the score, or to each.
     classes : sequence of labels or None, default=None
         The estimator's ``classes_`` when None, or 0, 1, ...
     strict : bool, default=True
+        How ties are broken, as above.
     cut : float, default=0.0
+        The score at which the class changes.
     probability : callable or None, default=None
         The second class's probability as a function of the score, never falling.
     precision : float, default=2.220446049250313e-16
