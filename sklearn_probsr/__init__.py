@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     )
     from sklearn_probsr.explain._explainer import SufficientReasonExplainer
     from sklearn_probsr.explain._explanation import ReasonExplanation
+    from sklearn_probsr.explain._rule_cover import RuleCover
+    from sklearn_probsr.explain._rule_sets import Rules
     from sklearn_probsr.explain._scorers import guarantee_scorer, neg_reason_size_scorer
     from sklearn_probsr.explain._transformer import SufficientReasonTransformer
     from sklearn_probsr.laws._dispatch import law_of, register_law
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from sklearn_probsr.report._reason_codes import reason_codes
     from sklearn_probsr.results._curve import GuaranteeCurve
     from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+    from sklearn_probsr.rules._condition import Condition
+    from sklearn_probsr.rules._rule import Rule
 
 __version__ = "0.2.0"
 
@@ -58,6 +62,7 @@ __all__ = [
     "Background",
     "BreakingSet",
     "Comparison",
+    "Condition",
     "Enclosure",
     "GuaranteeCurve",
     "InvalidInputError",
@@ -70,6 +75,9 @@ __all__ = [
     "Product",
     "ReasonCodes",
     "ReasonExplanation",
+    "Rule",
+    "RuleCover",
+    "Rules",
     "SufficientReason",
     "SufficientReasonExplainer",
     "SufficientReasonTransformer",
@@ -124,6 +132,10 @@ _HOMES = {
     "distributions._matching": ("Matching",),
     "model._linear": ("LinearModel",),
     "results._reason": ("SufficientReason", "SufficientReasons"),
+    "explain._rule_cover": ("RuleCover",),
+    "explain._rule_sets": ("Rules",),
+    "rules._condition": ("Condition",),
+    "rules._rule": ("Rule",),
     "explain._scorers": ("guarantee_scorer", "neg_reason_size_scorer"),
     "explain._transformer": ("SufficientReasonTransformer",),
     "model._units": ("Unit",),

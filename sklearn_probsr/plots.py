@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn_probsr._functions import guarantee, guarantee_curve
 from sklearn_probsr.explain.pictures import _canvas as canvas
 from sklearn_probsr.explain.pictures._canvas import BLUE, RED
+from sklearn_probsr.explain.pictures._rule_bars import rules
 from sklearn_probsr.explain.pictures._text import text
 from sklearn_probsr.explain.pictures._waterfall import waterfall
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from sklearn_probsr.explain._explanation import ReasonExplanation
     from sklearn_probsr.results._reason import SufficientReasons
 
-__all__ = ["curve", "frequency", "reasons_heatmap", "text", "waterfall"]
+__all__ = ["curve", "frequency", "reasons_heatmap", "rules", "text", "waterfall"]
 
 # More rows than this are drawn as one band of a curve.
 _MOST_LINES = 12

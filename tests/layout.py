@@ -15,6 +15,7 @@ CORE = (
     "distributions",
     "engines",
     "laws",
+    "rules",
     "search",
     "results",
     "_functions",

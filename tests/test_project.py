@@ -301,6 +301,7 @@ NOTEBOOKS = {
         "groups",
         "pipelines",
         "questions",
+        "rules",
         "several-classes",
         "ten-minutes",
         "text",

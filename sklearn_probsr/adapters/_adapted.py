@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from sklearn_probsr.adapters._hashed import words_in
 from sklearn_probsr.adapters._labels import is_number
 from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._running import Input
-from sklearn_probsr.adapters._states import computed, count_rows, gather
+from sklearn_probsr.adapters._states import computed, count_rows, gather, tried
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import MISSING, Unit, value_text
@@ -169,6 +170,18 @@ class Adapted:
         firsts = self._firsts
         hashed = [j for j in np.unique(sets.features).tolist() if firsts[j].hashes]
         return words_in(raw, {j: firsts[j] for j in hashed}, sets) if hashed else {}
+
+    def tried(self, unit: int, values: Sequence[Any]) -> NDArray[np.float64] | None:
+        """Return what raw values of a unit become in its columns; None if they are refused."""
+        at = self.units[unit].columns
+        if self._bases[at[0]].own is not None:  # a word of a text
+            return None
+        return tried(self._bases, self.feature_names, self._raw.named, at, values)
+
+    def is_monotone(self, unit: int) -> bool:
+        """Whether the only column of a unit is declared never to fall where its raw one grows."""
+        columns = self.units[unit].columns
+        return len(columns) == 1 and self._bases[columns[0]].monotone
 
     @property
     def _firsts(self) -> list[Base]:

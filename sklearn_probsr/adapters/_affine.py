@@ -39,6 +39,11 @@ from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []
 
+# Functions that never fall.
+_RISING = {
+    np.arctan, np.arcsinh, np.cbrt, np.exp, np.exp2, np.expm1, np.log, np.log10, np.log1p, np.log2,
+    np.sinh, np.sqrt, np.tanh,
+}  # fmt: skip
 _SCALED = "folded into the weights and the threshold"
 
 
@@ -67,7 +72,7 @@ def _diagonal(slope: Any, centre: Any) -> Affine:
 )
 def _ranged(step: Any) -> Affine | PerColumn:
     if getattr(step, "clip", False):
-        return PerColumn(range(step.n_features_in_))
+        return PerColumn(range(step.n_features_in_), monotone=True)
     if isinstance(step, MaxAbsScaler):
         return _diagonal(1 / np.asarray(step.scale_), 0.0)
     return Affine(sparse.diags_array(np.asarray(step.scale_, dtype=np.float64)), step.min_)
@@ -137,7 +142,9 @@ def _function(step: Any) -> Affine | PerColumn:
         )
     if n is None:
         return Affine(None)
-    return Affine(sparse.eye_array(n)) if step.func is None else PerColumn(range(n))
+    if step.func is None:
+        return Affine(sparse.eye_array(n))
+    return PerColumn(range(n), monotone=step.func in _RISING)
 
 
 @registered(

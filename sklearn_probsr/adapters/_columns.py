@@ -121,7 +121,8 @@ class Base:
     names the feature if the raw column holds many of them, as a text holds words, and ``source`` is
     then the column that counts the word, if this one is made of it. ``hashes`` is the transformer
     and the column of it that words were hashed to, if they were. ``ranked`` says that states
-    are told in the order of its numbers.
+    are told in the order of its numbers; ``monotone``, that it never falls where the raw one
+    grows.
     """
 
     rows: Rows
@@ -136,6 +137,7 @@ class Base:
     source: Base | None = None
     hashes: Any = None
     ranked: bool = True
+    monotone: bool = False
 
     @property
     def unit(self) -> tuple[int, str]:

@@ -129,7 +129,8 @@ def _curve(step: Any) -> PerColumn:
     n = step.n_features_in_
     copies = step.n_features_out_ // n if isinstance(step, SplineTransformer) else 1
     names = [f": spline {k}" for _ in range(n) for k in range(copies)] if copies > 1 else ()
-    return PerColumn(np.repeat(np.arange(n), copies).tolist(), "real", names=names)
+    owners, bent = np.repeat(np.arange(n), copies).tolist(), isinstance(step, SplineTransformer)
+    return PerColumn(owners, "real", names=names, monotone=not bent)
 
 
 @registered(

@@ -215,6 +215,7 @@ class _PerColumnStep:
             "rows": self.rows, "at": k, "width": len(self.owners), "raw": first.raw,
             "name": label + suffix, "own": first.own, "ranked": self.part.ranked,
             "source": (first.source or first) if first.own else None, "hashes": first.hashes,
+            "monotone": self._is_monotone(j, sources),
         }  # fmt: skip
         if kinds == {Kind.FINITE}:
             return Base(kind=Kind.FINITE, domain=domain, **made)
@@ -228,6 +229,12 @@ class _PerColumnStep:
         typical = () if self.part.typical is None else (self.part.typical(j),)
         more = Domain(missing=self._markers(j) if kind == "keep" else (), typical=typical)
         return Base(kind=Kind.RAW if keeps else Kind.REAL, domain=domain.merge(more), **made)
+
+    def _is_monotone(self, j: int, sources: list[Base]) -> bool:
+        """Whether the step, and all before it, are declared never to fall."""
+        if not self.part.monotone or len(sources) != 1 or self.columns.slope(j)[0] <= 0:
+            return False
+        return sources[0].monotone or sources[0].kind is Kind.RAW
 
     def _counted(self, j: int, kind: str, first: Base, made: dict[str, Any]) -> Base:
         """Return a base column made of a word's count, or of its weight."""

@@ -62,6 +62,9 @@ class PerColumn:
     ranked : bool, default=True
         Whether states are told in the order of the numbers that come out, and not in that of the
         values that go in.
+    monotone : bool, default=False
+        Whether every output column never falls where its input column grows. Rules then say
+        "income ≥ 1200"; of a function of which that is not declared they list values.
     """
 
     owners: Sequence[int] | None = None
@@ -74,6 +77,7 @@ class PerColumn:
     typical: Callable[[int], Any] | None = None
     names: Sequence[str] = ()
     ranked: bool = True
+    monotone: bool = False
 
     def kind(self, column: int) -> str:
         """Return what an output column is."""

@@ -23,7 +23,7 @@ from sklearn_probsr.model._checks import no_number, value_kind
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 from sklearn_probsr.model._units import Unit
 
-__all__ = ["computed", "count_rows", "gather", "grouped", "make_units"]
+__all__ = ["computed", "count_rows", "gather", "grouped", "make_units", "tried"]
 
 
 def gather(bases: Sequence[Base], X: Any) -> Any:
@@ -117,6 +117,20 @@ def make_units(
             labels = first.labels if own else ()
             units.append(Unit(name, tuple(at), states, labels, coded=not own_values))
     return units
+
+
+def tried(
+    bases: Sequence[Base],
+    raw_names: Sequence[str],
+    named: bool,
+    at: Sequence[int],
+    values: Sequence[Any],
+) -> NDArray[np.float64] | None:
+    """Return what some raw values become in the base columns of one unit; None if they are refused.
+
+    The fitted steps are run on made-up rows, whose other columns do not matter.
+    """
+    return _Trials(bases, raw_names, named)._run({bases[at[0]].raw: list(values)}, at)
 
 
 def _finite_unit(

@@ -17,9 +17,10 @@ from sklearn_probsr.explain._batches import Question, check_jobs, check_seed
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.explain._grouped import grouped_subject
 from sklearn_probsr.explain._guarantees import RowGuarantees
-from sklearn_probsr.explain._masker import distribution_of
+from sklearn_probsr.explain._masker import background_data, distribution_of
 from sklearn_probsr.explain._partitions import Partitions
 from sklearn_probsr.explain._questions import RowQuestions
+from sklearn_probsr.explain._reader import RowReader
 from sklearn_probsr.explain._sifted import check_on_error, sift, warn_of
 from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
 from sklearn_probsr.explain._verification import Verified
@@ -200,6 +201,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         flag = on_error == "flag"
         self._question = Question(self.law, method, options, self.seed, flag=flag)
         self._question.search(subject.nothing)  # checks the options
+        prepared = isinstance(masker, Prepared)
+        self._reader = RowReader(subject, None if prepared else background_data(masker))
 
     @staticmethod
     def supports_model_with_masker(model: Any, masker: Any) -> bool:
@@ -249,7 +252,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         found = replace(found, words=self._subject.words(taken.raw, found.sets))
         if taken.invalid:
             found = found.among(taken.at, rows, taken.invalid)
-        reasons = replace(found, shown=self._subject.given(taken.display))
+        reasons = replace(found, shown=self._subject.given(taken.display), reader=self._reader)
         if reasons.flagged:
             warn_of(reasons.status, stacklevel + 1)
         return ReasonExplanation(

@@ -14,6 +14,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._frames import gains, table
 from sklearn_probsr.explain._index import built_index, joined_index
 from sklearn_probsr.explain._pending import Pending, filled_values
+from sklearn_probsr.explain._rule_sets import Rules, rules_of
 from sklearn_probsr.explain._sliced import SlicedExplanation
 from sklearn_probsr.model._sparse import to_sparse
 from sklearn_probsr.results._archive import plain_values, write_reasons
@@ -146,6 +147,38 @@ class ReasonExplanation(SlicedExplanation):
             and how many of them keep the class (``matching_rows``, ``kept_rows``).
         """
         return table(self.reasons, self.index)
+
+    def rules(self, X: Any = None, held_out: Any = None) -> Rules:
+        """Widen the facts of every reason to a rule, and count the rows that satisfy it.
+
+        Whoever satisfies a rule gets its class with probability at least delta when the other
+        features are replaced; see `Rule`. Not every row that satisfies it has the class: how many
+        do is its precision.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse of shape (n, columns), or None, default=None
+            Rows as the explainer takes them, to count over: ``coverage`` is the share of them that
+            satisfy a rule, ``precision`` the share of those to which the model gives its class.
+            None: the rows of the background, if there is one.
+        held_out : DataFrame, array-like or sparse, or None, default=None
+            More rows, that neither the background nor the rows explained nor ``X`` have, drawn as
+            the rows of interest are: the precision over them has a Clopper-Pearson bound, for each
+            rule. Of a model with real-valued features, rows that are there as well are left out;
+            elsewhere equal rows may be different ones, and your word is taken.
+
+        Returns
+        -------
+        Rules
+            One for each row but the invalid ones.
+
+        Raises
+        ------
+        InvalidInputError
+            Under `Matching`, where facts are equalities, and where there is nothing to widen.
+        """
+        batch = self._batch("rules")
+        return rules_of(batch.reasons, batch.index, X, held_out)
 
     def as_guarantee(self) -> ReasonExplanation:
         """Return the same reasons in units of probability.

@@ -85,6 +85,14 @@ class Subject(ABC):
         """Return the rows of a masker in the columns of the model."""
         return self.transform(self.frame(data, "masker"), "masker")
 
+    def tried(self, unit: int, values: Sequence[Any]) -> NDArray[np.float64] | None:
+        """Return what raw values of a feature become in its columns; None if that is not known."""
+        return None
+
+    def is_monotone(self, unit: int) -> bool:
+        """Whether a feature's column is declared never to fall where the raw one grows."""
+        return False
+
     @abstractmethod
     def read(self, raw: Any, rows: Any) -> tuple[Any, Any]:
         """Return each feature as a number, and as a person reads it; None if that is the number.
@@ -194,6 +202,13 @@ class _Estimator(Subject):
     def words(self, raw: Any, sets: FeatureSets) -> dict[int, dict[int, tuple[str, ...]]]:
         found: dict[int, dict[int, tuple[str, ...]]] = self.adapted.words(raw, sets)
         return found
+
+    def tried(self, unit: int, values: Sequence[Any]) -> NDArray[np.float64] | None:
+        found: NDArray[np.float64] | None = self.adapted.tried(unit, values)
+        return found
+
+    def is_monotone(self, unit: int) -> bool:
+        return bool(self.adapted.is_monotone(unit))
 
 
 def one_row(X: Any, width: int) -> Any:

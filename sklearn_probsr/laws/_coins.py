@@ -9,6 +9,7 @@ cascade of engines, row by row. A row's answer never depends on the other rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
@@ -35,6 +36,7 @@ from sklearn_probsr.laws._law import Law, Lengths, Ranked
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._ranking import Ranking
+from sklearn_probsr.laws._rest import Rest
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws._whole import Shown
@@ -71,6 +73,10 @@ class CoinLaw(Law):
     def view(self, row: Row) -> CoinView:
         """Return one instance, a checked row, before this law."""
         return CoinView(Instance(self.core, self.linear.core_rows(row[None, :])[0]), self._known)
+
+    def rest(self, row: Row, features: Sequence[int], delta: Fraction) -> Rest:
+        """Return what may be lost of some facts of an instance while delta holds."""
+        return self.sums.rest(row, features, delta)
 
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""

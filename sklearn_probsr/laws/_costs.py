@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
@@ -17,6 +18,7 @@ from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.engines.sums._spectrum import set_bounds
 from sklearn_probsr.laws._contributions import Contributions, Listed, is_open
+from sklearn_probsr.laws._rest import Duel
 from sklearn_probsr.laws._spectra import FAR, Shared, Worth, clamped, promises
 from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.model._enclosure import Enclosure
@@ -63,6 +65,35 @@ class Costs(View):
         self._known: dict[tuple[frozenset[int], Fraction | None, float], Enclosure] = {}
         self._views: dict[tuple[int, int], Worth] = {}
         self._shared: dict[bool, Shared | None] = {}
+        self._unsure: frozenset[int] | None = None  # a set that is known not to be certain
+
+    def lowered(self, features: Sequence[int], loss: Fraction) -> Costs:
+        """Return the same instance, and the same class, with facts that are worth less together.
+
+        The loss is in units of the decision function.
+        """
+        twin = copy.copy(self)
+        for name in ("_at_worst", "moments"):
+            twin.__dict__.pop(name, None)
+        less = loss / self.contributions.scale
+        twin.known = list(self.known)
+        twin.known[features[0]] += -less if self.positive else less
+        twin._known, twin._views = {}, {}
+        # Facts that are worth less are no more certain.
+        twin._unsure = self._unsure if self.is_certain(features) else frozenset(features)
+        return twin
+
+    @property
+    def duel(self) -> Duel:
+        """The decision that is looked at."""
+        return Duel(self.contributions.model, self.positive)
+
+    def spared(self, features: Collection[int]) -> Fraction:
+        """Return a loss of some facts beyond which no completion has the class."""
+        inside, left = set(features), -self.contributions.threshold
+        for u, (least, most) in enumerate(self.contributions.ends):
+            left += self.known[u] if u in inside else most if self.positive else least
+        return max(left if self.positive else -left, Fraction(0)) * self.contributions.scale
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown may cost anything."""
@@ -120,7 +151,7 @@ class Costs(View):
         return self._known[key]
 
     def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
-        if self.is_certain(fixed):
+        if fixed != self._unsure and self.is_certain(fixed):
             return Enclosure.of(Fraction(1))
         rough = self._by_spectrum(fixed, delta, tol)
         if rough is not None:

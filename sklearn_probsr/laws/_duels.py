@@ -30,6 +30,7 @@ from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._replacement import Replacement, RowsLaw
 from sklearn_probsr.laws._rows_view import PartedView
 from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.laws._sums_rest import LoweredRest
 from sklearn_probsr.laws._table import Places
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import TOL, Row, View
@@ -87,6 +88,10 @@ class ReplacementDuels(RowsLaw):
             return asked
         many = isinstance(view, RivalRows) and view.is_large
         return _first_part(view) if many and task.delta < _NEARLY_ALL else None
+
+    def before(self, row: Row) -> list[Replacement]:
+        """Return an instance before each of its rivals."""
+        return self.view(row).duels
 
 
 def _first_part(view: PartedView) -> int:
@@ -238,6 +243,21 @@ class IndependentDuels(Law):
         costs = [self.duel(winner, rival).view(row) for rival in rivals]
         return RivalCosts(costs, lambda *asked: self._kept(row, winner, *asked))
 
+    @property
+    def data(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """The rows that unknown units are taken from, and how much each counts; None if none."""
+        return self.source.seen
+
+    def rest(self, row: Row, features: Sequence[int], delta: Fraction) -> LoweredRest:
+        """Return what may be lost of some facts of an instance, before each of its rivals."""
+        view = self.view(row)
+
+        def lower(losses: Sequence[Fraction]) -> RivalCosts:
+            return view.lowered(features, losses)
+
+        most = [one.spared(features) for one in view.duels]
+        return LoweredRest([one.duel for one in view.duels], delta, features, lower, most)
+
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""
         assert isinstance(view, RivalCosts)
@@ -285,6 +305,11 @@ class RivalCosts(View):
         self.duels = duels
         self._draw = draw
         self._known: dict[tuple[frozenset[int], Fraction | None, float], Enclosure] = {}
+
+    def lowered(self, features: Sequence[int], losses: Sequence[Fraction]) -> RivalCosts:
+        """Return the same instance, before each rival with facts that are worth less."""
+        each = zip(self.duels, losses, strict=True)
+        return RivalCosts([duel.lowered(features, loss) for duel, loss in each], self._draw)
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown may cost anything, before some rival."""

@@ -9,6 +9,7 @@ minimum (Proposition 12; of all smaller sizes where units can gain, Corollary 37
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -29,6 +30,7 @@ from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._refuter import Refuter, ranked
 from sklearn_probsr.laws._sources import Seen, Source
 from sklearn_probsr.laws._spectra import Shared, are_few
+from sklearn_probsr.laws._sums_rest import LoweredRest
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._together import follow_spectra, score_spectra, search_spectra
 from sklearn_probsr.laws._view import Row, View
@@ -93,6 +95,22 @@ class IndependentLaw(Law):
         """Return one instance, a checked row, before this law."""
         kind = CrowdCosts if isinstance(self.contributions, Crowds) else Costs
         return kind(self.contributions, row, self.spectra)
+
+    @property
+    def data(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """The rows that unknown units are taken from, and how much each counts; None if none."""
+        return self.source.seen
+
+    def rest(self, row: Row, features: Sequence[int], delta: Fraction) -> LoweredRest:
+        """Return what may be lost of some facts of an instance while delta holds."""
+        view = self.view(row)
+        return LoweredRest(
+            [view.duel],
+            delta,
+            features,
+            lambda losses: view.lowered(features, losses[0]),
+            [view.spared(features)],
+        )
 
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""

@@ -7,7 +7,7 @@ enclose, order and draw; everything else has a default.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines.coins._swaps import Swaps
 from sklearn_probsr.laws._leaning import leanings
 from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._rest import Rest
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._base import Model
@@ -131,6 +132,18 @@ class Law(ABC):
             at, asked = np.nonzero(some)
             some[at, asked] = self.leanings(rows[first : first + step], at, asked) > 0
         return replace(task, allowed=allowed)
+
+    @property
+    def data(self) -> tuple[Any, NDArray[np.int64]] | None:
+        """The rows that unknown units are taken from, and how much each counts; None if none."""
+        return None
+
+    def rest(self, row: Row, features: Sequence[int], delta: Fraction) -> Rest | None:
+        """Return what may be lost of some facts of an instance, one at least, while delta holds.
+
+        None where completions depend on the facts, or where nothing is known of them.
+        """
+        return None
 
     def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
         """Answer the rows that a batch kernel decides; return starts for some of the others.

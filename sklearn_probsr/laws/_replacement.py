@@ -20,6 +20,7 @@ from sklearn_probsr.laws._leaning import column_mean, mean_doubts
 from sklearn_probsr.laws._ledger import MOST_BITS, Ledger
 from sklearn_probsr.laws._part_prover import PartProver
 from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._rest import Duel, RowsRest, Sums
 from sklearn_probsr.laws._rows_prover import RowsProver
 from sklearn_probsr.laws._rows_view import PartedView, RowsView
 from sklearn_probsr.laws._sources import checked_rows, weighted_means
@@ -71,6 +72,18 @@ class Replacement(PartedView):
         """Write what fixing some units adds, as one of the rivals in a table."""
         self.ledger.gains(units, self._whole, out, rival)
 
+    def sums(self, features: Sequence[int]) -> Sums:
+        """Return what every row adds towards the class with some units of the instance fixed."""
+        whole = self.margins + self.ledger.level
+        for unit in features:
+            whole += self.gains([unit])[0]
+        return Sums(whole, self.ledger.scale, self.doubt)
+
+    @property
+    def duel(self) -> Duel:
+        """The decision that is looked at."""
+        return Duel(self.ledger.model, self.ledger.sign > 0)
+
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown costs some row anything."""
         return bool(self._costs[unit])
@@ -120,6 +133,22 @@ class CountingLaw(Law):
     @abstractmethod
     def view(self, row: Row) -> RowsView:
         """Return one instance, a checked row, before this law."""
+
+    @property
+    def data(self) -> tuple[Any, NDArray[np.int64]]:
+        """The rows that unknown units are taken from, and how much each counts."""
+        return self.rows, self.weights
+
+    def rest(self, row: Row, features: Sequence[int], delta: Fraction) -> RowsRest:
+        """Return what may be lost of some facts of an instance while delta holds."""
+        duels, sums = self.sums(row, features)
+        units = self.model.units
+        columns = [j for u in features for j in ([u] if units is None else units[u].columns)]
+        return RowsRest(duels, delta, sums, self.rows, self.weights, row, columns)
+
+    @abstractmethod
+    def sums(self, row: Row, features: Sequence[int]) -> tuple[list[Duel], list[Sums]]:
+        """Return for each rival what all rows add towards the class with some units fixed."""
 
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""
@@ -178,6 +207,15 @@ class RowsLaw(CountingLaw):
         columns = [unit] if units is None else list(units[unit].columns)
         return self.rows[:, columns], self.weights / self.weights.sum()
 
+    def sums(self, row: Row, features: Sequence[int]) -> tuple[list[Duel], list[Sums]]:
+        """Return for each rival what all rows add towards the class with some units fixed."""
+        seen = self.before(row)
+        return [one.duel for one in seen], [one.sums(features) for one in seen]
+
+    @abstractmethod
+    def before(self, row: Row) -> Sequence[Replacement]:
+        """Return an instance before each of its rivals."""
+
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
@@ -234,3 +272,7 @@ class ReplacementLaw(RowsLaw):
             told = row.copy()
             told[columns] = state
             counts[at[which.ravel() == k]] = Replacement(self.ledger(True), told).weight(units)
+
+    def before(self, row: Row) -> list[Replacement]:
+        """Return an instance before its only rival."""
+        return [self.view(row)]

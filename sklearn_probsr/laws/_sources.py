@@ -78,6 +78,11 @@ class Source(ABC):
         """Return what the columns of a unit may be, one line a state, and their chances."""
 
     @property
+    def seen(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """The rows of a data set, and how much each counts; None if there is none."""
+        return None
+
+    @property
     def nbytes(self) -> int:
         """How much memory the data take."""
         return 0
@@ -262,6 +267,11 @@ class Seen(Source):
         units = self.model.units
         columns = [unit] if units is None else list(units[unit].columns)
         return self.rows[:, columns], self.data.weights / self.data.weights.sum()
+
+    @property
+    def seen(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The rows of the data set, and how much each counts."""
+        return self.rows, self.data.weights
 
     @property
     def nbytes(self) -> int:

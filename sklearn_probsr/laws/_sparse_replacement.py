@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +13,7 @@ from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._replacement import CountingLaw
+from sklearn_probsr.laws._rest import Duel, Sums
 from sklearn_probsr.laws._sparse_prover import SparseProver
 from sklearn_probsr.laws._sparse_table import Side, SparseLedger, SparseTable
 from sklearn_probsr.laws._sparse_view import SparseReplacement
@@ -62,6 +65,18 @@ class SparseLaw(CountingLaw):
         """Return one instance, a checked row, before this law."""
         winner = int(self.model.winners(one_row(row))[0])
         return SparseReplacement(self.ledger(winner), row)
+
+    def sums(self, row: Row, features: Sequence[int]) -> tuple[list[Duel], list[Sums]]:
+        """Return for each rival what all rows add towards the class with some units fixed."""
+        view = self.view(row)
+        ledger, margins = view.ledger, view.counted(features)[1]
+        scale = Fraction(2) ** ledger.exponent
+        duels = [Duel(side.model, side.positive) for side in ledger.sides]
+        found = [
+            Sums(margins[:, k] + side.level(ledger.exponent), scale, view.doubt)
+            for k, side in enumerate(ledger.sides)
+        ]
+        return duels, found
 
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["decimal_fraction", "float_above", "float_below", "integer_multiples"]
+__all__ = ["about", "decimal_fraction", "float_above", "float_below", "integer_multiples"]
 
 
 def decimal_fraction(value: Any) -> Fraction:
@@ -29,6 +29,14 @@ def decimal_fraction(value: Any) -> Fraction:
     if isinstance(value, Rational | Decimal):
         return Fraction(value)
     return Fraction(str(value))
+
+
+def about(value: Fraction) -> float:
+    """Return about the value of a fraction, infinite if that is beyond floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def float_below(value: Fraction) -> float:

@@ -12,7 +12,15 @@ from scipy import sparse
 
 from sklearn_probsr.model._checks import no_number
 
-__all__ = ["SparseRows", "is_large", "joined_rows", "one_row", "sparse_rows", "to_sparse"]
+__all__ = [
+    "SparseRows",
+    "columns_of",
+    "is_large",
+    "joined_rows",
+    "one_row",
+    "sparse_rows",
+    "to_sparse",
+]
 
 # Fewer numbers than this are filled in: tables of them are quick, and take eight megabytes.
 _FEW_CELLS = 2**20
@@ -144,6 +152,15 @@ class SparseRows:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.asarray(self.toarray(), dtype=dtype)
+
+
+def columns_of(rows: Any, columns: Sequence[int]) -> NDArray[Any]:
+    """Return some columns of rows, filled in."""
+    if isinstance(rows, SparseRows):
+        filled: NDArray[Any] = rows.matrix[:, list(columns)].toarray()
+        return filled
+    found: NDArray[Any] = rows[:, list(columns)]
+    return found
 
 
 def is_large(X: Any) -> bool:

@@ -16,6 +16,7 @@ from sklearn_probsr.model._checks import finite_floats, listing
 __all__ = [
     "MISSING",
     "Unit",
+    "are_states",
     "check_states",
     "check_units",
     "exact_text",
@@ -331,14 +332,14 @@ def check_states(
         if unit.states is None:
             continue
         part = rows[:, unit.columns]
-        bad = ~_are_states(part, np.array(unit.states))
+        bad = ~are_states(part, np.array(unit.states))
         if bad.any():
             i = int(np.flatnonzero(bad)[0])
             _refuse(unit, part[i], f" in row {i}" if name != "x" else "", name, remedy)
     return rows
 
 
-def _are_states(part: NDArray[np.float64], states: NDArray[np.float64]) -> NDArray[np.bool_]:
+def are_states(part: NDArray[np.float64], states: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Tell which rows are one of the states."""
     if len(states) <= _FEW:
         found = np.zeros(len(part), dtype=np.bool_)

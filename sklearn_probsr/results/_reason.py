@@ -11,6 +11,7 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.laws._neighbours import Matches
@@ -20,6 +21,8 @@ from sklearn_probsr.model._sparse import SparseRows, joined_rows
 from sklearn_probsr.results._html import SHOWN_ROWS
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
 from sklearn_probsr.results._sentence import CLAIMS, sentence
+from sklearn_probsr.rules._rule import Reader, Rule, level_of, rule_of
+from sklearn_probsr.rules._values import Values
 
 __all__ = ["CLAIMS", "COLUMNS", "STATUSES", "SufficientReason", "SufficientReasons"]
 
@@ -34,6 +37,26 @@ _MOST_WORDS = 5
 
 # What becomes of a row; all but the first are flags.
 STATUSES = ("ok", "unreachable", "invalid")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a reason comes from: the model and the row that it speaks of.
+
+    ``reader`` takes rows as an explainer does; None if they are those of the model. ``given`` is
+    the row as a user gave it.
+    """
+
+    model: Model
+    row: NDArray[Any]
+    reader: Reader | None = None
+    given: NDArray[Any] | None = None
+
+    def rule(self, reason: SufficientReason, values: Values | None = None) -> Rule:
+        """Return the rule of a reason; ``values`` are those of its law, if they are at hand."""
+        values = Values(law_of(self.model, reason.distribution)) if values is None else values
+        level = level_of(values.law, self.row, reason.features, reason.guarantee, reason.delta)
+        return rule_of(values, self.row, reason.features, level, self.reader, self.given)
 
 
 @dataclass(frozen=True)
@@ -95,6 +118,8 @@ class SufficientReason:
         The features that speak against the class: what they contribute is below their average
         under the distribution (of several classes, in the duel with the runner-up). To know such a
         fact may be better than not to know it.
+    source : Source or None, default=None
+        The model and the row, which `rule` asks.
     """
 
     features: tuple[int, ...]
@@ -116,11 +141,36 @@ class SufficientReason:
     matches: Matches | None = field(default=None, repr=False)
     only: tuple[str, ...] = field(default=(), repr=False)
     against: tuple[int, ...] = field(default=(), repr=False)
+    source: Source | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
         """How many features the reason has."""
         return len(self.features)
+
+    def rule(self) -> Rule:
+        """Widen each fact as far as the guarantee allows: "age = 63" becomes "age ≥ 52".
+
+        Whoever satisfies the rule gets this class with probability at least delta when the other
+        features are replaced. No single fact of it can be widened to its next value in the data;
+        see `Rule` for what of that is proved.
+
+        Returns
+        -------
+        Rule
+            At the level delta, or at the guarantee that is proved of the reason if that is less.
+
+        Raises
+        ------
+        InvalidInputError
+            If the facts cannot be widened: under `Matching`, where they are equalities, under a law
+            that does not say what may be lost, of an invalid row, and where nothing is proved.
+        """
+        if self.source is None or self.status == "invalid":
+            raise InvalidInputError(
+                f"There is no rule of a row without a reason: {self.message or 'it has no model'}"
+            )
+        return self.source.rule(self)
 
     def __str__(self) -> str:
         return sentence(self)
@@ -173,6 +223,8 @@ class SufficientReasons:
     words : dict of int to dict of int to tuple of str, default={}
         By row and feature, the words of a text that a feature stands for in it, where its name does
         not say so: those that share a column of a ``HashingVectorizer``.
+    reader : Reader or None, default=None
+        What takes rows as an explainer does; None if they are those of the model.
     """
 
     model: Model = field(repr=False)
@@ -194,6 +246,7 @@ class SufficientReasons:
     flagged: dict[int, tuple[str, str]] = field(default_factory=dict, repr=False)
     only: tuple[str, ...] = field(default=(), repr=False)
     words: dict[int, dict[int, tuple[str, ...]]] = field(default_factory=dict, repr=False)
+    reader: Reader | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in COLUMNS:
@@ -310,7 +363,7 @@ class SufficientReasons:
         if lower == upper and self.confidence == 1:
             exact = Fraction(lower)
         features = self.sets.of(i)
-        partial = np.where(self._columns(features), self.rows[i].astype(np.float64), np.nan)
+        partial = np.where(self.columns_of(features), self.rows[i].astype(np.float64), np.nan)
         partial.flags.writeable = False
         winner = int(self.model.winners(self.rows[i : i + 1])[0])
         status, message = self.flagged.get(i, (STATUSES[0], ""))
@@ -334,6 +387,12 @@ class SufficientReasons:
             matches=None if status == "invalid" else self.matches(i, features),
             only=self.only,
             against=() if status == "invalid" else self._against(i, features),
+            source=Source(
+                self.model,
+                self.rows[i],
+                self.reader,
+                None if self.shown is None else self.shown[i],
+            ),
         )
 
     def _against(self, i: int, features: tuple[int, ...]) -> tuple[int, ...]:
@@ -366,7 +425,7 @@ class SufficientReasons:
         )
         return found
 
-    def _columns(self, features: Sequence[int]) -> NDArray[np.bool_]:
+    def columns_of(self, features: Sequence[int]) -> NDArray[np.bool_]:
         """Tell which columns belong to the units of a reason."""
         inside = np.zeros(self.model.n_features, dtype=np.bool_)
         for j in features:

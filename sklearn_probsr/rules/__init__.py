@@ -1,0 +1,1 @@
+"""Rules: reasons whose facts are widened as far as their guarantee allows."""

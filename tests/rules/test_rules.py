@@ -1,0 +1,168 @@
+"""Every printed rule holds at every corner, by exact enumeration over corners and completions."""
+
+import os
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy import sparse
+
+from sklearn_probsr import (
+    ArgmaxModel,
+    Background,
+    LinearModel,
+    Marginals,
+    Unit,
+    law_of,
+    sufficient_reason,
+)
+from sklearn_probsr.laws._sparse_replacement import SparseLaw
+from sklearn_probsr.model import _sparse
+from sklearn_probsr.model._exact import decimal_fraction
+from tests.rules.printed import read, worst
+from tests.strategies import DECIMALS, INTEGERS, KINDS, REALS
+
+# A thousand cases of each kind where there is time for them.
+MANY = 1000 if os.environ.get("HYPOTHESIS_PROFILE", "ci") != "ci" else 60
+
+
+def check(model, x, rows, delta, distribution, forced):
+    """Hold a rule against brute force: as printed, at its worst corner, and one value wider."""
+    reason = sufficient_reason(model, x, delta=delta, distribution=distribution, include=forced)
+    rule, units = reason.rule(), model.units
+    independent = isinstance(distribution, Marginals)
+    least = worst(rule, units, reason.features, rows, x, independent)
+    assert rule.guarantee.ends()[0] <= least <= rule.guarantee.ends()[1]
+    assert least >= decimal_fraction(delta)
+    said = read(rule.text, units)
+    assert len(said) == rule.size
+    parts = {u: tuple(float(x[j]) for j in units[u].columns) for u in said}
+    assert all(said[u][0](parts[u]) for u in said), "the instance satisfies its own rule"
+    assert rule.matches([x]).all()
+    printed = [
+        all(said[u][0](tuple(float(row[j]) for j in units[u].columns)) for u in said)
+        for row in rows
+    ]
+    assert rule.matches(rows).tolist() == printed
+    for condition in rule.conditions:
+        u = condition.unit
+        seen = {tuple(float(row[j]) for j in units[u].columns) for row in rows}
+        outside = [v for v in seen if not said[u][0](v)]
+        broken = [
+            worst(rule, units, reason.features, rows, x, independent, {u: v})
+            < decimal_fraction(delta)
+            for v in outside
+        ]
+        if condition.next_step == "refuted":
+            assert all(broken)
+        if condition.next_step == "none":
+            assert not outside
+    return rule
+
+
+@st.composite
+def cases(draw, classes):
+    """Draw a model of mixed units near its threshold, rows, an instance and forced features."""
+    n, units, d = draw(st.integers(2, 4 if classes == 2 else 3)), [], 0
+    pools = []
+    for i in range(n):
+        shape = draw(st.sampled_from(["real", "real", "one-hot", "ordinal", "binary"]))
+        if shape == "one-hot":
+            units.append(Unit.one_hot(f"u{i}", range(d, d + 3), dropped=draw(st.booleans())))
+        elif shape == "ordinal":
+            units.append(Unit(f"u{i}", (d,), tuple((float(v),) for v in range(5))))
+        else:
+            units.append(Unit.real(f"u{i}", d) if shape == "real" else Unit.binary(f"u{i}", d))
+        d += len(units[-1].columns)
+        numbers = draw(st.sampled_from([REALS, DECIMALS, INTEGERS])).map(lambda v: (v,))
+        pools.append(st.sampled_from(units[-1].states) if units[-1].states else numbers)
+    row = st.tuples(*pools).map(lambda parts: [v for part in parts for v in part])
+    rows = draw(st.lists(row, min_size=3, max_size=8 if classes == 2 else 5))
+    names = ["integers", "decimals", "reals", "reals", "extremes"][: 5 if classes == 2 else 4]
+    kind = KINDS[draw(st.sampled_from(names))]
+    x = draw(st.one_of(st.sampled_from(rows), row))
+    outputs = 1 if classes == 2 else classes
+    weights = np.array(draw(st.lists(kind, min_size=outputs * d, max_size=outputs * d)))
+    weights = weights.reshape(outputs, d)
+    with np.errstate(all="ignore"):
+        scores = np.nan_to_num(np.array(rows) @ weights.T)
+    forced = draw(st.sets(st.integers(0, n - 1), max_size=n - 1))
+    if classes == 2:
+        threshold = float(np.sort(scores[:, 0])[len(rows) // 2])
+        model = LinearModel(weights[0], threshold, strict=draw(st.booleans()), units=units)
+    else:
+        model = ArgmaxModel(weights, -np.median(scores, axis=0), units=units)
+    return model, x, rows, forced
+
+
+LEVELS = st.one_of(st.sampled_from([0.5, 0.6, 0.75, 0.8, 0.9, 1.0]), st.floats(0.3, 1))
+
+
+@settings(max_examples=MANY)
+@given(cases(2), LEVELS)
+def test_rules_over_background_rows_are_as_wide_as_can_be(drawn, delta):
+    """What is printed is what the guarantee speaks of, exactly, and no fact can be widened."""
+    model, x, rows, forced = drawn
+    rule = check(model, x, rows, delta, Background(rows), forced)
+    assert rule.widest
+    assert rule.guarantee.exact is not None
+
+
+@settings(max_examples=MANY)
+@given(cases(2), LEVELS)
+def test_rules_over_independent_features_hold_at_every_corner(drawn, delta):
+    """The enclosure contains the worst corner; what is called refuted is."""
+    model, x, rows, forced = drawn
+    check(model, x, rows[:4], delta, Marginals(rows[:4]), forced)
+
+
+@settings(max_examples=MANY)
+@given(cases(3), LEVELS, st.booleans())
+def test_rules_of_several_classes_hold_at_every_corner(drawn, delta, independent):
+    """The worst value in each duel is never better than any corner."""
+    model, x, rows, forced = drawn
+    rows = rows[:3] if independent else rows
+    distribution = Marginals(rows) if independent else Background(rows)
+    rule = check(model, x, rows, delta, distribution, forced)
+    assert rule.conservative or not rule.size
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_sparse_rows_have_the_rules_of_full_ones(classes, monkeypatch):
+    """Words of documents: the same rules, counts and matches, with nothing filled in."""
+    monkeypatch.setattr(_sparse, "_FEW_CELLS", -1)
+    rng = np.random.default_rng(classes)
+    rows = (rng.random((60, 12)) < 0.25) * rng.integers(1, 4, (60, 12)).astype(float)
+    units = [Unit.real(f"w{i}", i) for i in range(12)]
+    weights = rng.normal(size=(classes, 12)).round(2)
+    if classes == 2:
+        model = LinearModel(weights[0], 0.3, units=units)
+    else:
+        model = ArgmaxModel(weights, [0, 0.1, 0.2], units=units)
+    for x in rows[:6]:
+        reason = sufficient_reason(model, x, delta=0.8, distribution=Background(rows))
+        background = Background(sparse.csr_array(rows))
+        same = sufficient_reason(
+            model, x, delta=0.8, distribution=background, include=reason.features
+        )
+        assert same.size == reason.size
+        rule, sparse_rule = reason.rule(), same.rule()
+        assert isinstance(law_of(model, sparse_rule.distribution), SparseLaw)
+        assert set(sparse_rule.conditions) == set(rule.conditions)
+        assert sparse_rule.guarantee == rule.guarantee
+        inside = sparse_rule.matches(sparse.csr_array(rows))
+        assert inside.tolist() == sparse_rule.matches(rows).tolist()
+
+
+def test_many_features_under_uniform_completions_are_flags():
+    """Coins: rules of 0/1 features over the uniform distribution are the reasons themselves."""
+    rng = np.random.default_rng(0)
+    model = LinearModel(rng.normal(size=60), 0.0)
+    reason = sufficient_reason(model, rng.integers(0, 2, 60), delta=0.9)
+    rule = reason.rule()
+    assert rule.text == " and ".join(reason.facts)
+    assert rule.guarantee.lower <= reason.guarantee.upper
+    assert rule.guarantee.upper >= reason.guarantee.lower
+    assert rule.guarantee.lower >= 0.9
+    assert {c.next_step for c in rule.conditions} <= {"refuted", "undecided"}
