@@ -88,8 +88,10 @@ class Box:
     def share(self) -> None:
         """Share the slack out by the rows of the data, and step back where that is too far."""
         budget = self.rest.room(self.nothing, self.direction)
-        if budget == np.inf:
+        if budget == np.inf:  # all may go, or there is nothing to lose anywhere
             self.steps = [side.steps for side in self.sides]
+            if not self.holds():
+                self.steps = [0] * len(self.sides)
             return
         costs = np.stack([side.costs(self.rows, self.rates) for side in self.sides], axis=1)
         with np.errstate(over="ignore"):

@@ -117,6 +117,15 @@ def test_rules_over_independent_features_hold_at_every_corner(drawn, delta):
     check(model, x, rows[:4], delta, Marginals(rows[:4]), forced)
 
 
+def test_where_nothing_may_be_lost_before_any_rival_nothing_is():
+    """All scores are equal at the instance, so that every other value changes the class."""
+    units = [Unit.real("a", 0), Unit("b", (1,), tuple((float(v),) for v in range(5)))]
+    model = ArgmaxModel([[0, 1], [0, 2], [0, 0]], [-1, -2, 0], units=units)
+    rows = [[0.0, 2.0], [0.0, 1.0], [0.0, 0.0]]
+    rule = check(model, [0.0, 1.0], rows, 0.5, Background(rows), set())
+    assert rule.text == "b = 1"
+
+
 @settings(max_examples=MANY)
 @given(cases(3), LEVELS, st.booleans())
 def test_rules_of_several_classes_hold_at_every_corner(drawn, delta, independent):
