@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sklearn_probsr.questions._alternatives import Alternatives, alternatives
     from sklearn_probsr.questions._breaking import BreakingSet, breaking_set
     from sklearn_probsr.questions._outlook import Outlook, outlook
+    from sklearn_probsr.report._audit import Audit, audit
     from sklearn_probsr.report._coded_rows import ReasonCodes
     from sklearn_probsr.report._compare import compare
     from sklearn_probsr.report._comparison import Comparison
@@ -59,6 +60,7 @@ __all__ = [
     "Additive",
     "Alternatives",
     "ArgmaxModel",
+    "Audit",
     "Background",
     "BreakingSet",
     "Comparison",
@@ -90,6 +92,7 @@ __all__ = [
     "View",
     "adapt",
     "alternatives",
+    "audit",
     "breaking_set",
     "compare",
     "group_dummies",
@@ -119,6 +122,7 @@ _HOMES = {
     "questions._alternatives": ("Alternatives", "alternatives"),
     "questions._breaking": ("BreakingSet", "breaking_set"),
     "questions._outlook": ("Outlook", "outlook"),
+    "report._audit": ("Audit", "audit"),
     "report._coded_rows": ("ReasonCodes",),
     "report._compare": ("compare",),
     "report._reason_codes": ("reason_codes",),
