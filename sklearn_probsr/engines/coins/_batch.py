@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inlined, inner, kernel
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._answers import Answers, Candidates, next_member, write
-from sklearn_probsr.engines.coins._table_bounds import Bounds, Fixed, new_memo, pair_once
+from sklearn_probsr.engines.coins._table_bounds import Bounds, Fixed, Memo, new_memo, pair_once
 from sklearn_probsr.engines.coins._tables import Tables
 
 __all__ = ["TableRows", "search_rows"]
@@ -56,17 +56,14 @@ class _Walk(NamedTuple):
     reach: float  # half of what all ranks sum to
 
 
-@inner
 def _walk(ranks: Candidates) -> _Walk:
     """Return a walk at its start, but for the row's cut."""
     n = len(ranks.features)
-    rest_variance, rest_fourth = np.zeros(n + 1), np.zeros(n + 1)
-    reach = 0.0
-    for j in range(n - 1, -1, -1):
-        half = 0.5 * ranks.magnitudes[j]
-        reach += half
-        rest_variance[j] = rest_variance[j + 1] + half * half
-        rest_fourth[j] = rest_fourth[j + 1] + half * half * half * half
+    half = 0.5 * ranks.magnitudes
+    # From the last rank on, one after the other: nothing cancels.
+    rest_variance, rest_fourth = (
+        np.append(np.cumsum(power[::-1])[::-1], 0.0) for power in (half**2, half**4)
+    )
     walk = _Walk(
         np.empty(n, dtype=np.int64),
         np.zeros(n, dtype=np.bool_),
@@ -76,7 +73,7 @@ def _walk(ranks: Candidates) -> _Walk:
         np.zeros(n + 1),
         rest_variance,
         rest_fourth,
-        reach,
+        float(np.cumsum(half[::-1])[-1]) if n else 0.0,
     )
     walk.variance[0] = rest_variance[0]
     walk.fourth[0] = rest_fourth[0]
@@ -163,7 +160,23 @@ def _judge(found: Bounds, walk: _Walk, k: int, blur: float) -> Bounds:
     return found
 
 
-@kernel
+class _Aim(NamedTuple):
+    """What a row's members must reach; see ``search_rows``."""
+
+    level: Level
+    quantile: float
+    most: int
+    final: bool
+
+
+class _Scratch(NamedTuple):
+    """What a search writes over, row after row."""
+
+    walk: _Walk
+    products: NDArray[np.float64]
+    memo: Memo
+
+
 def search_rows(
     batch: TableRows,
     ranks: Candidates,
@@ -180,21 +193,33 @@ def search_rows(
     ``v < delta`` the search ends there, and ``upper < delta`` shows it. If ``final``, a row whose
     ``v_{k-1}`` stays undecided is answered too.
     """
-    walk = _walk(ranks)
-    products = np.empty(tables.widest)
     memo = new_memo(len(batch.rows) if batch.shared else 0, len(ranks.features))
+    scratch = _Scratch(_walk(ranks), np.empty(tables.widest), memo)
+    _search(batch, ranks, _Aim(level, quantile, most, final), tables, scratch, answers)
+
+
+@kernel
+def _search(
+    batch: TableRows,
+    ranks: Candidates,
+    aim: _Aim,
+    tables: Tables,
+    scratch: _Scratch,
+    answers: Answers,
+) -> None:
+    level, most, walk = aim.level, aim.most, scratch.walk
     for r in range(len(batch.rows)):
         row, positive = batch.rows[r], batch.positive[r]
         walk.cut[0] = batch.cut[r]
-        k = _guess(row, positive, ranks, walk, quantile, most)
+        k = _guess(row, positive, ranks, walk, aim.quantile, most)
         for _ in range(_MOST_MOVES):
             t = _pick(tables, walk, k)
             if t < 0:
                 break
-            found = pair_once(memo, positive, tables, t, _fixed(walk, k), products)
+            found = pair_once(scratch.memo, positive, tables, t, _fixed(walk, k), scratch.products)
             found = _judge(found, walk, k, batch.blur)
             too_much = k > 0 and found.lower_before >= level.high
-            minimal = k == 0 or found.upper_before < level.low or (final and not too_much)
+            minimal = k == 0 or found.upper_before < level.low or (aim.final and not too_much)
             short = found.upper < level.low
             if (found.lower >= level.high and minimal) or (k == most and short):
                 write(answers, r, k, found.lower, found.upper)

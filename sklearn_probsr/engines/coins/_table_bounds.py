@@ -93,7 +93,6 @@ class Memo(NamedTuple):
     bounds: NDArray[np.float64]
 
 
-@inner
 def new_memo(rows: int, ranks: int) -> Memo:
     """Return an empty memo; without a slot where it would not pay."""
     slots = 0

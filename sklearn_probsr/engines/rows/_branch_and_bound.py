@@ -60,19 +60,14 @@ def needed_alone(rows: Rows, floor: int, most: int) -> NDArray[np.int64]:
 
 
 @inner
-def _most_to_gain(rows: Rows, size: int) -> NDArray[np.int64]:
-    """Return the most that ``left`` members from a position on can add to each row."""
+def _most_to_gain(rows: Rows, size: int, most: NDArray[np.int64]) -> None:
+    """Write down the most that ``left`` members from a position on can add to each row."""
     h, n = rows.gains.shape
-    most = np.empty((size + 1, h + 1, n), dtype=np.int64)
-    most[0] = 0
-    most[:, h] = 0
     for left in range(1, size + 1):
         for p in range(h - 1, -1, -1):
-            here, later, fewer = most[left, p], most[left, p + 1], most[left - 1, p + 1]
-            gain = rows.gains[p]
             for r in range(n):
-                here[r] = max(gain[r] + fewer[r], later[r])
-    return most
+                taken = rows.gains[p, r] + most[left - 1, p + 1, r]
+                most[left, p, r] = max(taken, most[left, p + 1, r])
 
 
 @inner
@@ -102,7 +97,6 @@ def _lost(
     return lost, r * rivals  # type: ignore[return-value]
 
 
-@kernel
 def branch_and_bound(
     rows: Rows, size: int, needed: int, floor: int, budget: int
 ) -> tuple[int, NDArray[np.bool_], int]:
@@ -122,13 +116,31 @@ def branch_and_bound(
     """
     h, n = rows.gains.shape
     chosen = np.zeros(h, dtype=np.bool_)
-    spent = size * h * n
-    if spent > budget or spent > _MOST_CELLS:
+    cells = size * h * n
+    if cells > budget or cells > _MOST_CELLS:
         return -1, chosen, 0
-    most = _most_to_gain(rows, size)
+    most = np.zeros((size + 1, h + 1, n), dtype=np.int64)
+    spare = int(rows.weights.sum()) - needed
+    verdict, spent = _branch(rows, most, chosen, size, spare, floor, budget)
+    return verdict, chosen, spent
+
+
+@kernel
+def _branch(
+    rows: Rows,
+    most: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    size: int,
+    spare: int,
+    floor: int,
+    budget: int,
+) -> tuple[int, int]:
+    """Go through the branches; what is chosen is written down (Lemma 32)."""
+    h, n = rows.gains.shape
+    spent = size * h * n
+    _most_to_gain(rows, size, most)
     margins = rows.margins.copy()
     position, left = 0, size
-    spare = rows.weights.sum() - needed
     while spent <= budget:
         hopeful = spare >= 0 and h - position >= left
         if hopeful:
@@ -137,7 +149,7 @@ def branch_and_bound(
             spent += looked + n // 4  # a member moves all margins at once, which is faster
             hopeful = lost <= spare
         if hopeful and left == 0:
-            return 1, chosen, spent
+            return 1, spent
         if hopeful:
             chosen[position] = True
             left -= 1
@@ -148,9 +160,9 @@ def branch_and_bound(
             while position >= 0 and not chosen[position]:
                 position -= 1
             if position < 0:
-                return 0, chosen, spent
+                return 0, spent
             chosen[position] = False
             left += 1
             shift(margins, rows, position, -1)
         position += 1
-    return -1, chosen, spent
+    return -1, spent

@@ -38,7 +38,6 @@ def _look_at(
     return kept, missing
 
 
-@kernel
 def greedy(rows: Rows, needed: float, hinge: bool) -> NDArray[np.int64]:
     """Return members in the order in which greed adds them, until the weight is enough.
 
@@ -48,23 +47,38 @@ def greedy(rows: Rows, needed: float, hinge: bool) -> NDArray[np.int64]:
     ``hinge`` only at the latter. It goes by floats: what it finds is to be counted exactly.
     """
     h, n = rows.gains.shape
-    margins = rows.margins.astype(np.float64)
-    weights = rows.weights.astype(np.float64)
+    margins, weights = rows.margins.astype(np.float64), rows.weights.astype(np.float64)
     order = np.empty(h, dtype=np.int64)
+    size = _greedy(rows.gains, margins, weights, needed, hinge, order, np.zeros(n, dtype=np.int64))
+    return order[:size]
+
+
+@kernel
+def _greedy(
+    gains: NDArray[np.int64],
+    margins: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    needed: float,
+    hinge: bool,
+    order: NDArray[np.int64],
+    nothing: NDArray[np.int64],
+) -> int:
+    """Write the order down, and return how many there are; margins are written over."""
+    h, n = gains.shape
     free = np.ones(h, dtype=np.bool_)
-    kept, _ = _look_at(margins, weights, np.zeros(n, dtype=np.int64))
+    kept, _ = _look_at(margins, weights, nothing)
     for k in range(h):
         if kept >= needed:
-            return order[:k]
+            return k
         best, best_rank, best_missing = -1, -1.0, -np.inf
         for j in range(h):
             if free[j]:
-                now, missing = _look_at(margins, weights, rows.gains[j])
+                now, missing = _look_at(margins, weights, gains[j])
                 rank = 0.0 if hinge else now
                 if rank > best_rank or (rank == best_rank and missing > best_missing):
                     best, best_rank, best_missing, kept = j, rank, missing, now
         order[k] = best
         free[best] = False
         for r in range(n):
-            margins[r] += rows.gains[best, r]
-    return order
+            margins[r] += gains[best, r]
+    return int(h)
