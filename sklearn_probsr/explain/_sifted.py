@@ -98,8 +98,14 @@ def _row_by_row(subject: Subject, X: Any, raw: Any, error: Exception) -> Sifted:
         raise error from None
     n = int(table.shape[0]) if hasattr(table, "shape") else len(table)
     invalid: dict[int, str] = {}
-    parts = _halves(subject, table, list(range(n)), error, invalid)
+    found = [
+        taken for group in _suspects(table, n) for taken in _taken(subject, table, group, invalid)
+    ]
     at = np.array([i for i in range(n) if i not in invalid], dtype=np.intp)
+    parts = [rows for _, rows in found]
+    if len(found) > 1:
+        order = np.argsort(np.concatenate([places for places, _ in found]))
+        parts = [joined_rows(parts)[order]]
     index = index_of(X, raw, n)
     if any(isinstance(part, SparseRows) for part in parts):
         return _sparse_ones(subject, table, parts, at, n, invalid, index)
@@ -133,20 +139,28 @@ def _sparse_ones(
     return Sifted(rows, numbers, shown, at, invalid, index, given)
 
 
-def _halves(
-    subject: Subject, raw: Any, at: list[int], error: Exception, invalid: dict[int, str]
-) -> list[NDArray[Any]]:
-    """Return the valid ones of some rows that are not all valid, and write down the others."""
-    if len(at) == 1:
-        invalid[at[0]] = _message(error)
-        return []
-    parts = []
-    for half in (at[: len(at) // 2], at[len(at) // 2 :]):
-        try:
-            parts.append(subject.transform(_take(raw, half)))
-        except Exception as wrong:
-            parts += _halves(subject, raw, half, wrong, invalid)
-    return parts
+def _suspects(raw: Any, n: int) -> list[list[int]]:
+    """Return the rows without gaps, and those with: what a model refuses is mostly among them."""
+    import pandas as pd
+
+    if not isinstance(raw, pd.DataFrame | np.ndarray) or raw.ndim != 2:
+        return [list(range(n))]
+    gaps = np.asarray(pd.isna(raw)).any(axis=1)
+    return [np.flatnonzero(some).tolist() for some in (~gaps, gaps) if some.any()]
+
+
+def _taken(
+    subject: Subject, raw: Any, at: list[int], invalid: dict[int, str]
+) -> list[tuple[list[int], Any]]:
+    """Return which of some rows are valid, with these, and write down why the others are not."""
+    try:
+        return [(at, subject.transform(_take(raw, at)))]
+    except Exception as error:  # the steps of a Pipeline may refuse a row in any way
+        if len(at) == 1:
+            invalid[at[0]] = _message(error)
+            return []
+    halves = (at[: len(at) // 2], at[len(at) // 2 :])
+    return [part for half in halves for part in _taken(subject, raw, half, invalid)]
 
 
 def _message(error: Exception) -> str:
