@@ -98,7 +98,8 @@ def _text(value: Any) -> str:
 
 def label(name: str, members: Sequence[Candidate], everything: Sequence[Candidate]) -> str:
     """Return what to call the candidates that are in one state, given all that there are."""
-    if len(members) == len(everything) and any(c.place is not None for c in members):
+    placed = any(c.place is not None for c in members)
+    if len(members) == len(everything) and (placed or len(members) > 1):
         return f"{name}: any value"
     parts = _intervals(name, members, everything)
     listed = [

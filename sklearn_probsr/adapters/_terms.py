@@ -127,7 +127,8 @@ def _counts(term: Term) -> bool:
 def _keeps(columns: Columns, j: int) -> bool:
     """Whether a column that does not count is still a feature: not one of many words, say."""
     sources = columns.sources(j)
-    return len(sources) == 1 and sources[0].own is None and sources[0].kind is Kind.RAW
+    kinds = {base.kind for base in sources if base.own is None}
+    return len(sources) == 1 and kinds <= {Kind.RAW, Kind.FINITE} and bool(kinds)
 
 
 def _with_flags(columns: Columns, terms: Sequence[Term]) -> Columns:

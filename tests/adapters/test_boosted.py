@@ -107,6 +107,14 @@ def test_histograms_with_gaps_and_categories(y: Any, options: dict[str, Any]):
     assert adapted.units[2].name == "kids"
 
 
+def test_a_category_that_no_tree_asks_for_stays_a_feature():
+    """Its values are still taken, in every trial of the others too."""
+    X = TABLE[["age", "job"]]
+    fitted = HistGradientBoostingClassifier(max_depth=1, **SMALL).fit(X, X["age"] > 50)
+    adapted = agree(fitted, unseen()[["age", "job"]])
+    assert len(adapted.units[1].labels) == 1
+
+
 def test_histograms_of_an_array_with_categories_by_place():
     """Numbers may be categories."""
     X = np.column_stack([RNG.integers(0, 4, N), RNG.normal(size=N)])
