@@ -104,7 +104,7 @@ for ax in axes[:, 0]:
     ax.set_ylabel("adds to the score of slow")
 kept = np.floor(1000 * reasons.guarantee_lower[row]) / 10  # rounded down, as promises are
 figure.suptitle(
-    f"What settles \u201c{reasons.prediction[row]}\u201d: with the states in red it is kept in {kept:.1f}% "
-    f"of the {len(X_train)} training rows, whatever the others are",
+    f"What settles \u201c{reasons.prediction[row]}\u201d: with the states in red it is kept in "
+    f"{kept:.1f}% of {len(X_train)} training rows, whatever the others are",
     x=0.01, ha="left",
 )  # fmt: skip

@@ -123,6 +123,7 @@ class Categories:
     Parameters
     ----------
     table : mapping of categories to float or array-like of shape (scores,)
+        What each category adds.
     missing : float, array-like of shape (scores,) or None, default=None
         What it is where the category is missing. None: the estimator refuses such a row, unless
         None or NaN is in the table.

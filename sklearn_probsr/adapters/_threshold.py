@@ -28,9 +28,11 @@ class Threshold:
     Parameters
     ----------
     estimator : fitted model
+        One that gives probabilities, by ``predict_proba`` or ``predict``.
     threshold : float, default=0.5
         The second class is said iff its probability is at least so large.
     classes : pair of labels, default=(0, 1)
+        What to say below the threshold and from it on.
 
     Examples
     --------
