@@ -126,6 +126,7 @@ class Audit:
     protected : tuple of str
         The features audited.
     delta : float
+        The probability that was asked for.
     distribution : str
         What the guarantees speak of.
     lines : tuple of dict

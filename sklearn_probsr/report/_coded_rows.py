@@ -31,6 +31,7 @@ class CodedRow:
     label : object
         What the row is called.
     prediction : label
+        The class that it speaks of.
     codes, texts : tuple of str
         In the order of what they say, each once; empty unless the prediction is the adverse one.
     features : tuple of str
@@ -65,12 +66,13 @@ class CodedRow:
 class ReasonCodes:
     """The codes of the rows of an explanation; made by `reason_codes`.
 
-    ``codes[i]`` is a `CodedRow`, of every row of the explanation; only those of the adverse class
+    ``codes[i]`` is a ``CodedRow``, of every row of the explanation; only those of the adverse class
     have codes.
 
     Parameters
     ----------
     rows : sequence of CodedRow
+        One for every row of the explanation.
     adverse : label
         The class whose rows have codes.
     protected : str, default=""

@@ -58,7 +58,7 @@ def reason_codes(
         uses them, ``statement`` and the result's ``protected`` say so.
     template : str, callable or None, default=None
         The text of a notice, with ``{prediction}`` and ``{reasons}``, or what makes one of a
-        `CodedRow`. None: a plain one, without probabilities.
+        ``CodedRow``. None: a plain one, without probabilities.
 
     Returns
     -------

@@ -22,9 +22,11 @@ class Condition:
     Attributes
     ----------
     feature : str
+        The name of the feature.
     text : str
         In words: "age ≥ 41", "job in {clerk, nurse}".
     low : float, default=-inf
+        The lower end of the interval.
     high : float, default=inf
         The ends of the interval, which belong to it; infinite where there is none, and where
         ``values`` says what is admitted.

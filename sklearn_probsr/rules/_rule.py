@@ -63,6 +63,7 @@ class Rule:
     conditions : tuple of Condition
         All of which must hold; the most telling first. Features that may be anything are left out.
     prediction : label
+        The class that it speaks of.
     guarantee : Enclosure
         Of the probability at the worst corner of the conditions as they are printed.
     delta : float

@@ -35,6 +35,7 @@ def rules(
         Of a cover the rules are drawn in the order in which they were chosen; of other rules those
         that speak of most rows, equal ones once.
     ax : matplotlib Axes or None, default=None
+        Where to draw; None: on a new figure.
     max_display : int, default=10
         The most rules to draw.
     show : bool, default=False
