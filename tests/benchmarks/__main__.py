@@ -10,8 +10,8 @@ from importlib import import_module
 from tests.benchmarks.report import Style, missed
 
 BENCHMARKS = (
-    "batch", "paper", "distributions", "rows", "matching", "explainer", "agreement", "scaling",
-    "cost", "service", "cold-start",
+    "batch", "paper", "distributions", "rows", "sparse", "matching", "explainer", "agreement",
+    "scaling", "cost", "service", "cold-start",
 )  # fmt: skip
 SINGLE_THREAD = (
     "MKL_NUM_THREADS",

@@ -1,0 +1,193 @@
+"""Explain documents by their words: time and memory of sparse rows, beside SHAP's explainer."""
+
+from __future__ import annotations
+
+import ast
+import sysconfig
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import shap
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_probsr import Marginals, Product, SufficientReasonExplainer
+from tests.benchmarks.cases import DELTA
+from tests.benchmarks.measure import best_times, run_process
+from tests.benchmarks.report import Row, Table, at_most, seconds
+
+REPEATS = 3
+ASKED = 12
+# So many seconds may set-up with the first row take, and every further row; so many bytes beyond
+# the model and the data.
+FIRST, FURTHER, BEYOND = 10.0, 0.05, 0.7e9
+FIRST_INDEPENDENT = 5.0
+_MADE = """
+from tests.benchmarks.sparse import CASES, background, explained
+explained(CASES["small"](), background)  # compiled and imported in either process
+case = CASES["{name}"]()
+"""
+
+
+class Case(NamedTuple):
+    """Documents as a sparse matrix, and a classifier that was fitted on it."""
+
+    model: LogisticRegression
+    X: Any
+
+    @property
+    def asked(self) -> Any:
+        """Documents of both classes to explain."""
+        return self.X[:ASKED]
+
+
+def tables() -> Iterator[Table]:
+    """Yield the tables of this benchmark."""
+    explained(CASES["small"](), background)  # compile
+    explained(CASES["small"](), Marginals.fit)
+    cases = {name: make() for name, make in CASES.items() if name != "small"}
+    yield Table(
+        "Sparse text: background rows",
+        f"`SufficientReasonExplainer(model, X)` (delta = {DELTA}) of a logistic regression on a "
+        "sparse X: documents drawn from Zipf's law, and the tf-idf of 3,000 docstrings of the "
+        "standard library. First: set-up with the first row, the comparison with `predict` on all "
+        f"of X included. Further: each of {ASKED} rows. SHAP: `shap.LinearExplainer` on the same "
+        "data, which has no set to find: set-up, and one row. Memory is the peak beyond that of a "
+        "process with model and data alone. Every guarantee is an exact count over all documents.",
+        ("documents", "words", "values", "first", "further", "SHAP: first", "further", "memory"),
+        tuple(_background(name, cases[name]) for name in ("binary", "tf-idf")),
+    )
+    explained(CASES["small"](), Product.fit)
+    yield Table(
+        "Sparse text: independent words",
+        "The same under `Marginals.fit(X)` and `Product.fit(X)`: a fresh model, its first row, and "
+        "further ones. Width is the widest enclosure of a guarantee.",
+        ("documents", "words", "distribution", "first", "further", "width"),
+        tuple(
+            _independent(cases[name], fit)
+            for name, fit in (
+                ("binary", Product.fit),
+                ("wide", Product.fit),
+                ("wide", Marginals.fit),
+                ("tf-idf", Marginals.fit),
+            )
+        ),
+    )
+
+
+def _zipf(n: int, d: int, length: int = 120) -> Any:
+    """Draw documents, each of some different words."""
+    rng = np.random.default_rng(0)
+    ends = np.cumsum(1 / np.arange(1, d + 1) ** 1.05)
+    words = np.searchsorted(ends / ends[-1], rng.random((n, length)))
+    rows = np.repeat(np.arange(n), length)
+    X = sparse.csr_array((np.ones(n * length), (rows, words.ravel())), shape=(n, d))
+    X.sum_duplicates()
+    X.data[:] = 1.0
+    return X
+
+
+def _fitted(X: Any, y: Any) -> Case:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it need not converge
+        return Case(LogisticRegression(C=1.0, max_iter=30).fit(X, y), X)
+
+
+def generated(n: int, d: int) -> Case:
+    """Return documents whose class is that of a random linear model."""
+    X = _zipf(n, d)
+    scores = X @ np.random.default_rng(1).normal(size=d)
+    return _fitted(X, scores > np.median(scores))
+
+
+def docstrings(n: int = 3000) -> Case:
+    """Return the tf-idf of docstrings of the standard library; the class is tests or not."""
+    library = Path(sysconfig.get_paths()["stdlib"])
+    found: list[tuple[str, bool]] = []
+    for path in sorted(library.rglob("*.py")):
+        if "site-packages" in path.parts or len(found) >= 4 * n:
+            continue
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, UnicodeDecodeError):
+            continue
+        kinds = (ast.FunctionDef, ast.ClassDef, ast.Module)
+        texts = (ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds))
+        found += [(text, path.name < "l") for text in texts if text and len(text.split()) > 8]
+    chosen = np.random.default_rng(0).permutation(len(found))[:n]
+    texts = [found[i][0] for i in chosen]
+    X = TfidfVectorizer(min_df=2).fit_transform(texts)
+    return _fitted(X, np.array([found[i][1] for i in chosen]))
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "small": partial(generated, 1200, 2000),
+    "binary": partial(generated, 5000, 50_000),
+    "wide": partial(generated, 5000, 100_000),
+    "tf-idf": docstrings,
+}
+
+
+def background(X: Any) -> Any:
+    """Return the masker of background rows: the data."""
+    return X
+
+
+def explained(case: Case, masker: Callable[[Any], Any]) -> Any:
+    """Explain the documents that are asked for, by an explainer that is new."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # words that are in no document
+        explainer = SufficientReasonExplainer(case.model, masker(case.X), delta=DELTA)
+    explainer(case.asked)
+    return explainer
+
+
+def _timed(case: Case, masker: Callable[[Any], Any]) -> tuple[float, list[float], Any]:
+    explainer = explained(case, masker)
+
+    def first() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            SufficientReasonExplainer(case.model, masker(case.X), delta=DELTA)(case.X[:1])
+
+    rows = [partial(explainer, case.X[[i]]) for i in range(ASKED)]
+    fresh, *others = best_times(REPEATS, first, *rows)
+    return fresh, others, explainer(case.asked)
+
+
+def _background(name: str, case: Case) -> Row:
+    first, others, _ = _timed(case, background)
+    made = _MADE.format(name=name)
+    beyond = run_process(made + "explained(case, background)\n").peak - run_process(made).peak
+    pair = (case.model.coef_[0], float(case.model.intercept_[0]))
+    theirs = shap.LinearExplainer(pair, case.X)
+    shap_first, shap_further = best_times(
+        REPEATS,
+        lambda: shap.LinearExplainer(pair, case.X).shap_values(case.X[:1]),
+        lambda: theirs.shap_values(case.X[:1]),
+    )
+    cells = (
+        f"{case.X.shape[0]:,}", f"{case.X.shape[1]:,}", f"{case.X.nnz:,}", seconds(first),
+        seconds(float(np.median(others))), seconds(shap_first), seconds(shap_further),
+        f"{max(beyond, 0) / 1e6:.0f} MB",
+    )  # fmt: skip
+    met = first <= FIRST and max(others) <= FURTHER and beyond <= BEYOND
+    return Row(cells, f"<= {FIRST:g} s, {FURTHER * 1e3:.0f} ms, {BEYOND / 1e6:.0f} MB", bool(met))
+
+
+def _independent(case: Case, fit: Any) -> Row:
+    first, others, found = _timed(case, fit)
+    width = float((found.guarantee_upper - found.guarantee_lower).max())
+    cells = (
+        f"{case.X.shape[0]:,}", f"{case.X.shape[1]:,}", fit.__self__.__name__, seconds(first),
+        seconds(float(np.median(others))), f"{width:.1e}",
+    )  # fmt: skip
+    worst = float(np.median(others))
+    _, met = at_most(first, FIRST_INDEPENDENT, "s")
+    text = f"<= {FIRST_INDEPENDENT:g} s, {FURTHER * 1e3:.0f} ms"
+    return Row(cells, text, bool(met and worst <= FURTHER))
