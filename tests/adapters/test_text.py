@@ -48,7 +48,7 @@ STEPS: dict[str, Any] = {
     "then scaled": make_pipeline(TfidfVectorizer(), MaxAbsScaler()),
     "then topics": make_pipeline(TfidfVectorizer(), TruncatedSVD(3, random_state=0)),
     "then flags": make_pipeline(TfidfVectorizer(), Binarizer()),
-    "hashed": HashingVectorizer(n_features=2**20),
+    "hashed": HashingVectorizer(n_features=2**14),
     "hashed counts": HashingVectorizer(n_features=16, norm=None, alternate_sign=False),
     "hashed flags": HashingVectorizer(n_features=64, norm=None, alternate_sign=False, binary=True),
     "words and letters": make_union(

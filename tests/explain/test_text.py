@@ -32,6 +32,7 @@ TEXTS = [
     "pear tart", "server room",
 ]  # fmt: skip
 Y = [1, 1, 0, 0, 0, 1]
+HASHED = HashingVectorizer(n_features=2**14)
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +57,7 @@ def drawn(ax: Any) -> tuple[str, list[str]]:
 
 def test_a_hashed_column_is_told_with_the_words_of_the_row(tmp_path: Path):
     """Also of a slice, of a file, and of two words that share a column; not of an absent one."""
-    found = explained(HashingVectorizer(n_features=2**20))
+    found = explained(HASHED)
     fact = found.reasons[1].facts[0]
     assert re.fullmatch(r"hash \d+ \(server\)", fact)
     assert found[1:].reasons[0].facts[0] == fact
@@ -69,14 +70,14 @@ def test_a_hashed_column_is_told_with_the_words_of_the_row(tmp_path: Path):
     assert both.reasons[7].facts == found.reasons[1].facts
     bad: Any = [*TEXTS, None]
     with pytest.warns(UserWarning, match="could not be explained"):
-        flagged = explained(HashingVectorizer(), bad[::-1])
+        flagged = explained(HASHED, bad[::-1])
     assert flagged.reasons[5].facts == found.reasons[1].facts
 
 
 def test_hashed_words_of_a_column():
     """A text among other columns is hashed as well."""
     frame = pd.DataFrame({"title": TEXTS, "age": range(6)})
-    blocks = make_column_transformer((HashingVectorizer(), "title"), ("passthrough", ["age"]))
+    blocks = make_column_transformer((HASHED, "title"), ("passthrough", ["age"]))
     model = make_pipeline(blocks, LogisticRegression(C=9)).fit(frame, Y)
     found = SufficientReasonExplainer(model, frame, delta=0.9, exclude=["age"])(frame)
     told = " ".join(fact for reason in found.reasons for fact in reason.facts)
@@ -119,7 +120,7 @@ def test_words_are_marked_in_their_text():
     "step",
     [
         TfidfVectorizer(),
-        HashingVectorizer(),
+        HASHED,
         CountVectorizer(ngram_range=(1, 2)),
         TfidfVectorizer(analyzer="char", ngram_range=(3, 3)),
     ],
