@@ -29,7 +29,8 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_templates", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
 templates_path = ["_templates"]
-suppress_warnings = ["config.cache"]
+# Attributes of two classes may have one name.
+suppress_warnings = ["config.cache", "ref.python"]
 
 # --- text ------------------------------------------------------------------------------------
 myst_enable_extensions = ["deflist", "dollarmath"]

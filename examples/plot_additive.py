@@ -53,8 +53,8 @@ print(patient.to_string())
 print(reasons.describe(row))
 
 # %%
-# What each value of a column adds to the score of "slow" is what `adapt` gives. So the curves can
-# be drawn, and in them the state that this patient is in.
+# What each value of a column adds to the score of "slow" is what `sklearn_probsr.adapt` gives.
+# So the curves can be drawn, and in them the state that this patient is in.
 
 adapted = adapt(model, X_train)
 
