@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sklearn_probsr.model._units import Unit, exact_text, unnamed
+from sklearn_probsr.model._units import MISSING, Unit, exact_text, unnamed
 
 __all__ = ["alone", "could", "range_text", "states_text"]
 
@@ -24,6 +24,10 @@ class _Piece(NamedTuple):
 
     start: tuple[float, bool]
     end: tuple[float, bool]
+
+
+# What a label tells that is no interval.
+_OTHER = _Piece((math.nan, False), (math.nan, False))
 
 
 def range_text(name: str, low: float, high: float) -> str:
@@ -50,9 +54,9 @@ def states_text(
     if len(admitted) == 1:
         return unit.describe(states[admitted[0]])
     labels = [unit.describe(states[s]) for s in admitted]
-    pieces = [_pieces(unit.name, label) for label in labels]
-    if all(pieces):
-        return _union(unit.name, [piece for some in pieces for piece in some or ()])
+    pieces = [piece for label in labels for piece in _pieces(unit.name, label)]
+    if any(piece is not None for piece in pieces) and _OTHER not in pieces:
+        return _union(unit.name, pieces)
     if not bounded and len(admitted) > _MOST:
         return f"{unit.name} one of {len(admitted)} values seen"
     others = [s for s in range(len(states)) if s not in set(admitted)]
@@ -81,18 +85,23 @@ def _set(texts: Sequence[str]) -> str:
     return f"{{{', '.join(text.removeprefix('in ') for text in texts)}}}"
 
 
-def _pieces(name: str, label: str) -> list[_Piece]:
-    """Return the intervals that a label tells, as those of bins do; none if it tells another thing.
+def _pieces(name: str, label: str) -> list[_Piece | None]:
+    """Return the intervals that a label tells, as those of bins do; None stands for missing ones.
 
     Examples
     --------
-    >>> len(_pieces("age", "age < 30 or age in [45, 50)")), _pieces("age", "age: old")
-    (2, [])
+    >>> len(_pieces("age", "age < 30 or age in [45, 50), or missing"))
+    3
+    >>> _pieces("age", "age: old") == [_OTHER]
+    True
     """
-    found = []
+    found: list[_Piece | None] = []
     for part in re.split(rf",? or |, (?={re.escape(name)} )", label):
+        if part in (MISSING, f"{name} is {MISSING}"):
+            found.append(None)
+            continue
         if not part.startswith(f"{name} "):
-            return []
+            return [_OTHER]
         text = part.removeprefix(f"{name} ")
         one = re.fullmatch(rf"([≤<≥>]) {_NUMBER}", text)
         two = re.fullmatch(rf"in ([\[(]){_NUMBER}, {_NUMBER}([\])])", text)
@@ -105,19 +114,20 @@ def _pieces(name: str, label: str) -> list[_Piece]:
         elif two:
             found.append(_Piece((float(two[2]), two[1] == "("), (float(two[3]), two[4] == "]")))
         else:
-            return []
+            return [_OTHER]
     return found
 
 
-def _union(name: str, pieces: Sequence[_Piece]) -> str:
-    """Say that a number is in one of some intervals, those that touch as one."""
+def _union(name: str, pieces: Sequence[_Piece | None]) -> str:
+    """Say that a number is in one of some intervals, those that touch as one, or missing."""
     merged: list[_Piece] = []
-    for piece in sorted(pieces):
+    for piece in sorted(piece for piece in pieces if piece is not None):
         if merged and piece.start <= merged[-1].end:
             merged[-1] = _Piece(merged[-1].start, max(merged[-1].end, piece.end))
         else:
             merged.append(piece)
-    return " or ".join(_piece_text(name, piece) for piece in merged)
+    gaps = [MISSING] if None in pieces else []
+    return " or ".join([*(_piece_text(name, piece) for piece in merged), *gaps])
 
 
 def _piece_text(name: str, piece: _Piece) -> str:

@@ -117,6 +117,22 @@ def test_rules_over_independent_features_hold_at_every_corner(drawn, delta):
     check(model, x, rows[:4], delta, Marginals(rows[:4]), forced)
 
 
+def test_terms_that_are_not_monotone_are_unions_of_intervals():
+    """Bins in any order of worth, and a bin for missing values: those that touch are one."""
+    labels = ("age < 30", "age in [30, 45)", "age in [45, 60)", "age ≥ 60", "age is missing")
+    states = tuple(map(tuple, np.eye(5).tolist()))
+    units = [Unit("age", range(5), states, labels), Unit.real("x", 5)]
+    model = LinearModel([3, -2, 1.5, 2, 2.5, 1.5], 1.4, units=units)
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(50, 1)).round(2)
+    rows = np.hstack([np.eye(5)[rng.integers(0, 5, 50)], numbers])
+    forced = {"include": ["age", "x"], "distribution": Background(rows)}
+    rule = sufficient_reason(model, [0, 0, 0, 1, 0, 0.3], delta=0.7, **forced).rule()
+    assert rule.text == "(age < 30 or age ≥ 45 or missing) and x ≥ 0"
+    sure = sufficient_reason(model, [1, 0, 0, 0, 0, 0.3], delta=0.7, **forced).rule()
+    assert sure.conditions[0].next_step == "refuted"
+
+
 def test_where_nothing_may_be_lost_before_any_rival_nothing_is():
     """All scores are equal at the instance, so that every other value changes the class."""
     units = [Unit.real("a", 0), Unit("b", (1,), tuple((float(v),) for v in range(5)))]
