@@ -184,7 +184,7 @@ def test_facts_are_short():
     stumps = HistGradientBoostingClassifier(max_depth=1, max_iter=20).fit(X, y)
     found = SufficientReasonExplainer(stumps, X)(X[:30])
     assert (found.minimality == "minimum").all()
-    assert re.search(r"given worst [a-z ]+ > \d+(\.\d{1,5})?[ ,]", found.describe(0))
+    assert re.search(r"given worst [a-z ]+ [>≥] \d+(\.\d{1,5})?[ ,]", found.describe(0))
 
 
 def test_ties():
