@@ -21,6 +21,7 @@ from sklearn_probsr.model._sparse import SparseRows, joined_rows
 from sklearn_probsr.results._html import SHOWN_ROWS
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
 from sklearn_probsr.results._sentence import CLAIMS, sentence
+from sklearn_probsr.rules._robustness import Slack, slack_of
 from sklearn_probsr.rules._rule import Reader, Rule, level_of, rule_of
 from sklearn_probsr.rules._values import Values
 
@@ -57,6 +58,13 @@ class Source:
         values = Values(law_of(self.model, reason.distribution)) if values is None else values
         level = level_of(values.law, self.row, reason.features, reason.guarantee, reason.delta)
         return rule_of(values, self.row, reason.features, level, self.reader, self.given)
+
+    def slack(self, reason: SufficientReason) -> Slack:
+        """Return how far the facts of a reason may worsen."""
+        law = law_of(self.model, reason.distribution)
+        level = level_of(law, self.row, reason.features, reason.guarantee, reason.delta)
+        minimum, lower = reason.minimality == "minimum", reason.guarantee.lower
+        return slack_of(law, self.row, reason.features, level, minimum, lower)
 
 
 @dataclass(frozen=True)
@@ -171,6 +179,20 @@ class SufficientReason:
                 f"There is no rule of a row without a reason: {self.message or 'it has no model'}"
             )
         return self.source.rule(self)
+
+    @property
+    def slack(self) -> Slack:
+        """How far the facts may worsen before delta is lost, and for which levels this is minimum.
+
+        Returns
+        -------
+        Slack
+        """
+        if self.source is None or self.status == "invalid":
+            raise InvalidInputError(
+                f"There is no slack of a row without a reason: {self.message or 'it has no model'}"
+            )
+        return self.source.slack(self)
 
     def __str__(self) -> str:
         return sentence(self)
