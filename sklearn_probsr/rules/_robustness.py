@@ -17,8 +17,8 @@ from sklearn_probsr.laws._view import Row
 
 __all__ = ["Slack", "slack_of"]
 
-# Bisections of what may be lost.
-_STEPS = 60
+# Bisections of what may be lost; what may lose so much may lose anything.
+_STEPS, _ANYTHING = 60, 1e300
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,13 @@ def _most(rest: Rest) -> float:
     def holds(loss: float) -> bool:
         return rest.holds([Fraction(loss)] * len(one)) is True
 
-    guide = max(rest.room([Fraction(0)] * len(one), one), 0.0)
-    if math.isinf(guide):
-        return math.inf if holds(1e300) else _bisected(holds, 0.0, 1e300)
-    if holds(guide):
-        beyond = max(math.nextafter(guide, math.inf), guide * (1 + 1e-9))
-        return _bisected(holds, guide, beyond) if not holds(beyond) else beyond
-    near = guide * (1 - 1e-9)
-    return _bisected(holds, near if holds(near) else 0.0, guide)
+    low, high = 0.0, rest.room([Fraction(0)] * len(one), one)
+    high = high if 0 < high < math.inf else 1.0  # a guide, and no more
+    while holds(high):
+        low, high = high, 2 * high
+        if high > _ANYTHING:
+            return math.inf
+    return _bisected(holds, low, high)
 
 
 def _bisected(holds: Any, low: float, high: float) -> float:
