@@ -212,6 +212,13 @@ def _demo(args: argparse.Namespace) -> int:
     return 0
 
 
+def _warm_up(args: argparse.Namespace) -> int:
+    from sklearn_probsr.cli._warm_up import warm_up
+
+    warm_up(lambda text: print(text, flush=True))
+    return 0
+
+
 @contextlib.contextmanager
 def _working(case: Case, n: int) -> Iterator[None]:
     """Tell a terminal what goes on, with a bar if it lasts; keep the bar out of files."""
@@ -237,4 +244,5 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "compare": _compare,
     "explain": _explain,
     "demo": _demo,
+    "warm-up": _warm_up,
 }

@@ -64,6 +64,12 @@ examples:
 """
 
 
+_WARM_UP = """\
+Compile what explanations need, and keep it on disk: in the package if that can be written to, else
+below the user's home, or in NUMBA_CACHE_DIR. It takes a minute, once; put it into the build of an
+image, under the user who will run it."""
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line."""
 
@@ -160,7 +166,12 @@ def parser() -> argparse.ArgumentParser:
         default=Path("sklearn-probsr-demo"),
         help="where to write to (%(default)s)",
     )
-    for command in (compare, explain, demo):
+    warm_up = commands.add_parser(
+        "warm-up",
+        help="compile what explanations need, for images and servers",
+        description=_WARM_UP,
+    )
+    for command in (compare, explain, demo, warm_up):
         command.add_argument("--debug", action="store_true", help="show where an error is from")
     return top
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_probsr import Background, LinearModel, Unit, sufficient_reason
+from sklearn_probsr import (
+    ArgmaxModel,
+    Background,
+    LinearModel,
+    Marginals,
+    Unit,
+    sufficient_reason,
+)
 from tests.benchmarks.cases import DELTA
 from tests.benchmarks.measure import best_times, run_process
 from tests.benchmarks.report import Row, Table, at_most, seconds, times
@@ -17,6 +25,13 @@ REPEATS = 5
 ASKED = 6
 # Rows, columns, passes for the first row, seconds that are as good, passes for a further row.
 LARGE = ((50_000, 30, 60, 0.0, 15), (10_000, 100, 60, 0.25, 30))
+# What is asked, and the same as above.
+OTHERS = (
+    ("marginals", 50_000, 30, 200, 0.0, 30),
+    ("three classes", 50_000, 30, 60, 0.0, 15),
+    ("three classes", 10_000, 100, 60, 0.25, 30),
+    ("sample of 1,000", 50_000, 30, 60, 0.0, 15),
+)
 GROWTH = (1_000, 10_000, 100_000, 1_000_000)
 _DRAWN = """
 from tests.benchmarks.rows import draw, explain
@@ -44,6 +59,13 @@ def tables() -> Iterator[Table]:
         "guarantee is an exact count.",
         ("rows", "d", "one pass", "first", "passes", "further", "passes"),
         tuple(_large(*asked) for asked in LARGE),
+    )
+    yield Table(
+        "Large real-valued data: marginals and several classes",
+        "The same for `Marginals.fit(X)`, for a model of three classes over `Background(X)`, and for "
+        "`Background(X, sample=1000)`, whose sets are counted over all rows.",
+        ("what", "rows", "d", "one pass", "first", "passes", "further", "passes"),
+        tuple(_other(*asked) for asked in OTHERS),
     )
     yield _growth()
     yield Table(
@@ -74,19 +96,24 @@ def _model(weights: np.ndarray, threshold: float) -> LinearModel:
     return LinearModel(weights, threshold, units=units)
 
 
-def _measured(case: Case) -> tuple[float, float, list[float]]:
+def _measured(
+    case: Case,
+    over: Callable[[np.ndarray], Any] = Background,
+    make: Callable[[np.ndarray, float], Any] | None = None,
+) -> tuple[float, float, list[float]]:
     """Return the time of a pass, of the first row and of each further row."""
-    model, rows, asked = case
-    law = Background(rows)
+    given, rows, asked = case
+    make = _model if make is None else make
+    model, law = make(given.weights, given.threshold), over(rows)
     for x in asked:
         sufficient_reason(model, x, delta=DELTA, distribution=law)
 
     def first() -> None:
-        new = _model(model.weights, model.threshold)
-        sufficient_reason(new, asked[0], delta=DELTA, distribution=Background(rows))
+        new = make(given.weights, given.threshold)
+        sufficient_reason(new, asked[0], delta=DELTA, distribution=over(rows))
 
     def one_pass() -> None:
-        ((rows - asked[0]) * model.weights).sum(1)
+        ((rows - asked[0]) * given.weights).sum(1)
 
     further: list[Callable[[], object]] = [
         partial(sufficient_reason, model, x, delta=DELTA, distribution=law) for x in asked
@@ -95,8 +122,30 @@ def _measured(case: Case) -> tuple[float, float, list[float]]:
     return passed, fresh, others
 
 
-def _large(n: int, d: int, most_first: int, enough: float, most_further: int) -> Row:
-    passed, first, others = _measured(draw(n, d))
+def _three(weights: np.ndarray, threshold: float) -> ArgmaxModel:
+    d = len(weights)
+    more = np.random.default_rng(1).standard_normal((2, d))
+    units = [Unit.real(f"x{j}", j) for j in range(d)]
+    return ArgmaxModel(np.vstack([weights, more]), np.zeros(3), units=units)
+
+
+def _other(what: str, n: int, d: int, most_first: int, enough: float, most_further: int) -> Row:
+    over = {"marginals": Marginals.fit, "sample of 1,000": partial(Background, sample=1_000)}
+    make = _three if what == "three classes" else None
+    measured = _measured(draw(n, d), over.get(what, Background), make)
+    row = _large(n, d, most_first, enough, most_further, measured)
+    return replace(row, cells=(what, *row.cells))
+
+
+def _large(
+    n: int,
+    d: int,
+    most_first: int,
+    enough: float,
+    most_further: int,
+    measured: tuple[float, float, list[float]] | None = None,
+) -> Row:
+    passed, first, others = _measured(draw(n, d)) if measured is None else measured
     further = max(others)
     cells = (
         f"{n:,}",

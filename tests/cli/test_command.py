@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,6 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import Comparison, __version__
+from sklearn_probsr.cli import _warm_up
 from sklearn_probsr.cli._command import main
 from sklearn_probsr.cli._trusted import ALLOWED
 from tests.explained import mixed, people, tumours
@@ -620,6 +622,34 @@ def test_a_reader_that_leaves():
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+# --- warm-up ---------------------------------------------------------------------------------
+
+
+def test_warm_up(run, monkeypatch):
+    """It tells what it is at and where code is kept, and fails where that is nowhere."""
+    first = next(iter(_warm_up._cases()))
+    monkeypatch.setattr(_warm_up, "_cases", lambda: iter([first]))
+    done = run("warm-up")
+    if numba.config.DISABLE_JIT:
+        assert done.code == 1
+        return
+    told, kept = done.out.splitlines()
+    assert re.fullmatch(r"1 of 1: uniform completions, \d+\.\d s", told)
+    assert kept == f"Compiled code is kept in {_warm_up.kept_in()} and beside it."
+    monkeypatch.setattr(_warm_up, "kept_in", lambda: None)
+    assert run("warm-up") == (
+        1,
+        "",
+        "Error: Compiled code can be kept nowhere: neither the package nor the home nor the "
+        "temporary directory can be written to. Set NUMBA_CACHE_DIR to a directory of your own.\n",
+    )
+    monkeypatch.setattr(_warm_up, "kept_in", lambda: Path("nowhere"))
+    assert run("warm-up").err == (
+        "Error: Nothing could be written to nowhere. Set NUMBA_CACHE_DIR to a directory of your "
+        "own.\n"
+    )
 
 
 # --- demo ------------------------------------------------------------------------------------
