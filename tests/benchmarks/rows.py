@@ -62,8 +62,8 @@ def tables() -> Iterator[Table]:
     )
     yield Table(
         "Large real-valued data: marginals and several classes",
-        "The same for `Marginals.fit(X)`, for a model of three classes over `Background(X)`, and for "
-        "`Background(X, sample=1000)`, whose sets are counted over all rows.",
+        "The same for `Marginals.fit(X)`, for a model of three classes over `Background(X)`, and "
+        "for `Background(X, sample=1000)`, whose sets are counted over all rows.",
         ("what", "rows", "d", "one pass", "first", "passes", "further", "passes"),
         tuple(_other(*asked) for asked in OTHERS),
     )
