@@ -66,7 +66,7 @@ examples:
 
 _WARM_UP = """\
 Compile what explanations need, and keep it on disk: in the package if that can be written to, else
-below the user's home, or in NUMBA_CACHE_DIR. It takes a minute, once; put it into the build of an
+below the user's home, or in NUMBA_CACHE_DIR. It takes a while, once; put it into the build of an
 image, under the user who will run it."""
 
 
