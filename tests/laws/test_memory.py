@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import (
+    ArgmaxModel,
     Background,
     Enclosure,
     LinearModel,
@@ -165,3 +166,18 @@ def test_a_model_holds_no_tables():
         sufficient_reasons(model, rows[:5], distribution=over)
     held = [value for value in vars(model).values() if isinstance(value, dict)]
     assert held == []
+
+
+def test_completions_of_several_classes_are_drawn_in_pieces():
+    """At d = 1,000 a draw takes less than 100 MB, however many completions there are."""
+    rng = np.random.default_rng(0)
+    d = 1_000
+    model = ArgmaxModel(rng.standard_normal((3, d)), np.zeros(3))
+    law = law_of(model, Product(np.round(rng.uniform(0.2, 0.8, d), 2)))
+    row = rng.integers(0, 2, d).astype(bool)
+    winner = int(model.winners(row[None])[0])
+    tracemalloc.start()
+    law._kept(row, winner, [[0, 1]], 5_000, np.random.default_rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
