@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class Adapted:
         """
         return np.asarray(self.computed(self.check(X)))
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether the columns of the model are raw ones, as they come: numbers tell all."""
         own = all(len(u.columns) == 1 and not u.labels and not u.coded for u in self.units)
@@ -204,7 +205,7 @@ class Adapted:
         None if the units are something else.
         """
         if self.is_plain:
-            return rows.columns_at(np.array([unit.columns[0] for unit in self.units]))
+            return rows.columns_at(np.array(self.model.first_columns))
         firsts = self._firsts
         if not all(base.own for base in firsts):
             return None

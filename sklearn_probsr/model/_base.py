@@ -170,7 +170,7 @@ class Model(ABC):
             return self.feature_names
         return tuple(unit.name for unit in self.units)
 
-    @property
+    @cached_property
     def first_columns(self) -> list[int]:
         """The first column of every unit: its only one where all are 0/1 features."""
         if self.units is None:

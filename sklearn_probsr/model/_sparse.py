@@ -24,6 +24,8 @@ __all__ = [
 
 # Fewer numbers than this are filled in: tables of them are quick, and take eight megabytes.
 _FEW_CELLS = 2**20
+# With more columns even a single row stays sparse: names and values of all would take longer.
+_WIDE = 2**13
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +169,10 @@ def is_large(X: Any) -> bool:
     """Tell whether something is sparse, and so large that it should stay so."""
     if isinstance(X, SparseRows):
         return True
-    return bool(sparse.issparse(X)) and X.ndim == 2 and X.shape[0] * X.shape[1] > _FEW_CELLS
+    if not sparse.issparse(X) or X.ndim != 2:
+        return False
+    n, d = X.shape
+    return bool(d > _WIDE or n * d > _FEW_CELLS)
 
 
 def sparse_rows(X: Any, names: Sequence[str] | None, name: str) -> SparseRows:
