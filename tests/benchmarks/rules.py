@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.benchmarks.matching import PYTHON
 from tests.benchmarks.report import Row, Table, seconds
 
-DELTA, MOST, DEPTH, ROWS = 0.95, 10, 3, 25
+DELTA, MOST, DEPTH, ROWS = 0.95, 10, 3, 10
 
 MEANING = (
     "A few rules for a linear model, at most {most}: those of `explanation.rules(X).cover()` at "
