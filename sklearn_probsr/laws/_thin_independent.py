@@ -65,8 +65,13 @@ class _ThinProver(Prover):
     """The sets of one instance: each is looked up in the spectrum."""
 
     def __init__(self, view: ThinCosts, task: Task) -> None:
-        super().__init__(view, task)
-        self.costs = view
+        self.view, self.task, self.costs = view, task, view
+        self.forced = list(task.include)
+        self.orders = view.orders(task.open_to(view.members()), self.forced)
+        self.members = self.orders[0]
+        self.pure = view.pure(self.members)
+        self.monotone = len(self.pure) == len(self.members)
+        self.least = 0
 
     def proposals(self) -> list[list[int]]:
         """Return the orders that promise the shortest sets for a normal law."""

@@ -138,6 +138,8 @@ class ThinSpectrum:
         self.sizes = laws.summed(np.abs(self._parts) * laws.chances)
         squares = laws.summed(self._parts**2 * laws.chances)
         self.variances = np.maximum(squares - self.means**2, 0.0)
+        least, most = laws.ends
+        self.reach = float((np.abs(model.weights) * np.maximum(-least, most)).sum())
         self._centre, self._size = float(self.means.sum()), float(self.sizes.sum())
         self.longest = int(np.diff(laws.starts).max(initial=0))
         self.period = self._period()

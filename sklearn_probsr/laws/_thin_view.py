@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ __all__ = ["ThinCosts"]
 
 # Completions that are drawn at once: so many numbers.
 _CELLS = 2**22
+# So many of the rankings are tried, those that trust the mean most.
+_ORDERS = 3
 # The relative error of one rounding.
 _UNIT = 2.0**-53
 
@@ -102,11 +105,11 @@ class ThinCosts(View):
     @cached_property
     def _excess(self) -> tuple[float, float]:
         """By about how much all units exceed the margin at worst, and how far that is off."""
-        least, most = self.spectrum.laws.ends
-        size = math.fsum(np.abs(self.model.weights) * np.maximum(-least, most))
-        size += math.fsum(np.abs(self._own)) + abs(self.model.threshold)
-        margin = self._sign * math.fsum([*self._own[self._there].tolist(), -self.model.threshold])
-        return math.fsum(self._worst) - margin, 8 * _UNIT * size
+        own = self._own[self._there]
+        size = self.spectrum.reach + float(np.abs(own).sum()) + abs(self.model.threshold)
+        margin = self._sign * math.fsum([*own.tolist(), -self.model.threshold])
+        # NumPy sums in pairs: fewer than fifty roundings for any number of terms.
+        return self._most_lost - margin, 64 * _UNIT * size
 
     @cached_property
     def _exactly(self) -> tuple[list[Fraction], Fraction]:
@@ -158,8 +161,13 @@ class ThinCosts(View):
         at = np.array(members, dtype=np.intp)
         mean, variance = self._mean_costs[at], self.spectrum.variances[at]
         scale = max(float(mean.max(initial=0.0)), 1e-300)
-        keys = promises(self._worst[at], mean, variance, scale)
+        keys = islice(promises(self._worst[at], mean, variance, scale), _ORDERS)
         return [at[np.argsort(-key, kind="stable")].tolist() for key in keys]
+
+    def pure(self, members: list[int]) -> set[int]:
+        """Return those of some units that fixing cannot hurt."""
+        at = np.array(members, dtype=np.intp)
+        return set(at[~self._gains[at]].tolist())
 
     def guess(self, forced: Sequence[int], order: list[int], delta: Fraction) -> int:
         """Return the first size along an order that suffices for a normal law."""
