@@ -15,7 +15,7 @@ from sklearn.model_selection import (
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-__all__ = ["needed_columns"]
+__all__ = ["is_sampler", "needed_columns"]
 
 # Wrappers that hand rows on without a look at their names, and where they keep what gets them.
 _WRAPPERS: dict[type, tuple[str, ...]] = {
@@ -43,6 +43,11 @@ def needed_columns(part: Any) -> frozenset[str] | None:
     return frozenset(name for needed in found for name in needed or ())
 
 
+def is_sampler(step: Any) -> bool:
+    """Tell whether a step draws rows when it is fitted, and does nothing to those it predicts."""
+    return hasattr(step, "fit_resample") and not hasattr(step, "transform")
+
+
 def _of_blocks(part: Any) -> frozenset[str] | None:
     if not hasattr(part, "feature_names_in_"):
         return None
@@ -57,7 +62,8 @@ def _of_blocks(part: Any) -> frozenset[str] | None:
 def _first_in(part: Any) -> list[Any]:
     """Return what is inside an estimator and gets the rows as they came."""
     if isinstance(part, Pipeline):
-        return [step for _, step in part.steps if step not in (None, "passthrough")][:1]
+        steps = (step for _, step in part.steps if step not in (None, "passthrough"))
+        return [step for step in steps if not is_sampler(step)][:1]
     if isinstance(part, FeatureUnion):
         return [step for _, step in part.transformer_list if not isinstance(step, str)]
     for kind, names in _WRAPPERS.items():

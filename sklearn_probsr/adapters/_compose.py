@@ -12,14 +12,24 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.semi_supervised import SelfTrainingClassifier
 
+from sklearn_probsr.adapters._by_name import is_sampler
 from sklearn_probsr.adapters._columns import Columns, stack
-from sklearn_probsr.adapters._registry import registered
+from sklearn_probsr.adapters._registry import registered, registered_from
 from sklearn_probsr.adapters._running import Output, Taken
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []
 
 
+@registered_from(
+    "imbalanced-learn",
+    "0.14",
+    "Pipeline",
+    role="wrapper",
+    module="imblearn",
+    note="step by step, without its samplers, which do nothing to rows that are predicted",
+    composite=True,
+)
 @registered(
     "wrapper",
     Pipeline,
@@ -29,7 +39,8 @@ __all__: list[str] = []
 def _pipeline(estimator: Any, columns: Columns, role: str, follow: Any) -> Any:
     *steps, (_, last) = estimator.steps
     for _, step in steps:
-        columns = follow(step, columns, "transformer")
+        if not is_sampler(step):
+            columns = follow(step, columns, "transformer")
     return follow(last, columns, role)
 
 
