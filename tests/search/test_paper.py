@@ -117,7 +117,7 @@ def test_through_the_public_door():
 def test_it_knows_no_constraints():
     """The published algorithm has none; the error says which methods do."""
     message = (
-        "method='paper' knows no include, exclude or max_size. "
+        "method='paper' knows no include, exclude, max_size, present_only or supporting_only. "
         "Use method='certified' or 'monte-carlo' with them."
     )
     with pytest.raises(InvalidInputError, match=f"^{message}$"):
