@@ -66,6 +66,12 @@ class Source:
         minimum, lower = reason.minimality == "minimum", reason.guarantee.lower
         return slack_of(law, self.row, reason.features, level, minimum, lower)
 
+    def against(self, reason: SufficientReason) -> tuple[int, ...]:
+        """Return the features of a reason that speak against its class."""
+        law, units = law_of(self.model, reason.distribution), np.array(reason.features, np.intp)
+        lean = law.leanings(self.row[None, :], np.zeros(len(units), dtype=np.intp), units)
+        return tuple(units[lean < 0].tolist())
+
 
 @dataclass(frozen=True)
 class SufficientReason:
@@ -122,7 +128,7 @@ class SufficientReason:
         ``guarantee >= delta``.
     only : tuple of str, default=()
         Which features were allowed, "present" or "supporting" ones; all, if there is nothing.
-    against : tuple of int, default=()
+    against : tuple of int
         The features that speak against the class: what they contribute is below their average
         under the distribution (of several classes, in the duel with the runner-up). To know such a
         fact may be better than not to know it.
@@ -148,13 +154,19 @@ class SufficientReason:
     message: str = field(default="", repr=False)
     matches: Matches | None = field(default=None, repr=False)
     only: tuple[str, ...] = field(default=(), repr=False)
-    against: tuple[int, ...] = field(default=(), repr=False)
     source: Source | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
         """How many features the reason has."""
         return len(self.features)
+
+    @cached_property
+    def against(self) -> tuple[int, ...]:
+        """The features that speak against the class, in their order."""
+        if self.source is None or self.status == "invalid":
+            return ()
+        return self.source.against(self)
 
     def rule(self) -> Rule:
         """Widen each fact as far as the guarantee allows: "age = 63" becomes "age ≥ 52".
@@ -272,8 +284,9 @@ class SufficientReasons:
 
     def __post_init__(self) -> None:
         for name in COLUMNS:
-            if not isinstance(getattr(self, name), SparseRows):  # those never change
-                getattr(self, name).flags.writeable = False
+            column = getattr(self, name)
+            if not isinstance(column, SparseRows):  # those never change
+                column.flags.writeable = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: not what is made from it on demand."""
@@ -408,7 +421,6 @@ class SufficientReasons:
             message=message,
             matches=None if status == "invalid" else self.matches(i, features),
             only=self.only,
-            against=() if status == "invalid" else self._against(i, features),
             source=Source(
                 self.model,
                 self.rows[i],
@@ -416,11 +428,6 @@ class SufficientReasons:
                 None if self.shown is None else self.shown[i],
             ),
         )
-
-    def _against(self, i: int, features: tuple[int, ...]) -> tuple[int, ...]:
-        law, at = law_of(self.model, self.distribution), np.zeros(len(features), dtype=np.intp)
-        lean = law.leanings(self.rows[i : i + 1], at, np.array(features, dtype=np.intp))
-        return tuple(u for u, sign in zip(features, lean.tolist(), strict=True) if sign < 0)
 
     @cached_property
     def against(self) -> FeatureSets:
@@ -431,7 +438,7 @@ class SufficientReasons:
 
     def fact(self, i: int, j: int) -> str:
         """Say what a feature is in a row, in the user's own terms where they are known."""
-        words = self.words.get(i, {}).get(j)
+        words = self.words[i].get(j) if i in self.words else None
         if words:
             more = f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
             told = f"{', '.join(words[:_MOST_WORDS])}{more}"
