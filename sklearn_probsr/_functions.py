@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +15,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import float_below
+from sklearn_probsr.model._exact import floats_around
 from sklearn_probsr.results._curve import GuaranteeCurve
 from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
 from sklearn_probsr.search._arguments import Options, check_tol, generator
@@ -309,25 +308,27 @@ def answer(
 
     With ``flag`` no row ends the search: one that does not reach delta gets its best set.
     """
-    task, slack, risk = options.task(law.model), options.slack, options.risk
-    task = replace(task, flag=flag)
+    slack, risk = options.slack, options.risk
+    task = options.task(law.model, slack if method == "certified" else None, flag)
     if method not in _METHODS:
         raise InvalidInputError(f"method must be one of {_METHODS}, got {method!r}.")
     if method != "certified":
         _refuse(law, method)
-    confidence = float_below(law.confidence)
-    samples: Any = 0
+    confidence = floats_around(law.confidence)[0]
+    samples = np.zeros(len(rows), dtype=np.int64)
     if method == "certified":
-        found = search(law, rows, replace(task, slack=slack))
+        found = search(law, rows, task)
     elif method == "monte-carlo":
         slack = Fraction("0.01") if slack is None else slack
         failure = 1e-6 if risk is None else float(risk)
-        found, samples = search_by_samples(law, rows, task, slack, failure, generator(random_state))
+        found, samples[:] = search_by_samples(
+            law, rows, task, slack, failure, generator(random_state)
+        )
         confidence = _confidence(failure * (1 if task.max_size is None else 2))
     else:
         slack = Fraction("0.1") if slack is None else slack
         failure = 0.1 if risk is None else float(risk)
-        found, samples = search_as_published(
+        found, samples[:] = search_as_published(
             law, rows, task, slack, failure, generator(random_state)
         )
         confidence = _confidence(3 * failure)
@@ -340,7 +341,7 @@ def answer(
         minimality=found.minimality,
         epsilon=found.epsilon,
         size_lower=np.maximum(found.size_lower, len(task.include)),
-        samples=np.broadcast_to(np.asarray(samples, dtype=np.int64), len(rows)),
+        samples=samples,
         delta=float(task.delta),
         confidence=confidence,
         distribution=law.distribution,

@@ -21,7 +21,7 @@ from sklearn_probsr.laws._coin_prover import just_above
 from sklearn_probsr.laws._ranking import EFFORTS, Ranking
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._whole import Shown, WholeRows
-from sklearn_probsr.model._exact import float_above, float_below
+from sklearn_probsr.model._exact import floats_around
 
 __all__ = ["claim_rows", "decide", "helping", "tell"]
 
@@ -61,18 +61,25 @@ def _most(ranking: Ranking, task: Task) -> int:
     return n if task.most is None else min(task.most, n)
 
 
-def claim_rows(answers: Answers, task: Task, found: Found, done: NDArray[np.bool_]) -> None:
-    """Say what the bounds of each answer prove; they are in place already."""
-    reached = answers.lower >= float_above(task.delta)
-    near = done & reached & (answers.size > 0) & (answers.before >= float_below(task.delta))
+def claim_rows(answers: Answers, task: Task, found: Found, done: NDArray[np.bool_]) -> list[int]:
+    """Say what the bounds of each answer prove; they are in place already.
+
+    Returns the rows of which one feature fewer is left open.
+    """
+    low, high = floats_around(task.delta)
+    reached = answers.lower >= high
+    near = done & reached & (answers.size > 0) & (answers.before >= low)
     # Where not even this many are enough, one more is needed at least.
-    short = ~reached & (answers.upper < float_below(task.delta))
+    short = ~reached & (answers.upper < low)
     least = np.where(reached | short, answers.size + short, 0) + len(task.include)
-    found.minimality[done] = np.where(reached, "minimum", "best-of-size")[done]
+    found.minimality[done & reached] = "minimum"
+    found.minimality[done & ~reached] = "best-of-size"
     found.minimality[near] = "near-minimum"
     found.size_lower[done] = least[done]
-    for i in np.flatnonzero(near):
+    left: list[int] = near.nonzero()[0].tolist()
+    for i in left:
         found.epsilon[i] = just_above(Fraction(answers.before[i]) - task.delta)
+    return left
 
 
 def tell(
@@ -81,7 +88,7 @@ def tell(
     """Write down the sets: so many of the members of each row that has a size, by score."""
     ranks = ranking.candidates(ranking.magnitudes, task.exclude)
     forced = np.array(task.include, dtype=np.int64)
-    at = np.flatnonzero(sizes >= 0)
+    at = (sizes >= 0).nonzero()[0]
     whole = sizes[at] + len(forced)
     told = np.empty(int(whole.sum()), dtype=np.int32)
     rows = np.ascontiguousarray(given.told)
@@ -96,7 +103,7 @@ def _search_together(ranking: Ranking, given: Shown, task: Task, answers: Answer
     looked at, and no level ends the search before.
     """
     n, most = len(ranking.features), _most(ranking, task)
-    low, high = float_below(task.delta), float_above(task.delta)
+    low, high = floats_around(task.delta)
     if task.delta == 1:
         low = high = math.inf
     if n <= _FEW:
@@ -113,7 +120,7 @@ def _search_together(ranking: Ranking, given: Shown, task: Task, answers: Answer
     # The bounds go one ulp outward at the end, so the level has to be passed by one more.
     level, quantile = Level(low, high), math.inf
     if task.delta < 1:
-        quantile = float(np.clip(ndtri(low), -8.0, 8.0))
+        quantile = min(max(float(ndtri(low)), -8.0), 8.0)
         level = Level(low, min(math.nextafter(high, 2.0), 1.0))
     cut = ranking.cuts(given.rows, positive)
     batch = TableRows(rows, positive, cut, ranking.blur, shared=not task.include)
@@ -124,10 +131,10 @@ def _search_together(ranking: Ranking, given: Shown, task: Task, answers: Answer
     careful = task.slack is not None or task.delta > _NEXT_TO_ONE
     last = None if careful or n <= MOST_COMPILED else len(EFFORTS) - 1
     # Deeper tables pay where products decay, so that the largest degree has few live nodes.
-    decays = np.mean(ranking.tables(0).degree == EFFORTS[0][1]) >= 0.5
+    decays = ranking.decays
     deepest = len(EFFORTS) if last and decays else 2 if decays or n <= MOST_COMPILED else 1
     for effort in range(1, deepest):
-        left = np.flatnonzero(answers.size < 0)
+        left = (answers.size < 0).nonzero()[0]
         if not len(left):
             break
         again, tables = answers.take(left), ranking.tables(effort)

@@ -16,7 +16,7 @@ from sklearn_probsr.engines.coins._swaps import Swaps, SwapTable, bound_ranks, f
 from sklearn_probsr.laws._ranking import Ranking
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._whole import Shown
-from sklearn_probsr.model._exact import float_above, float_below
+from sklearn_probsr.model._exact import floats_around
 
 __all__ = ["SetBounds", "last_place", "no_swaps", "open_swaps", "swaps_on_table"]
 
@@ -51,7 +51,7 @@ def swaps_on_table(
     rows, positive = np.ascontiguousarray(taken.told), taken.positive
     ranks = Candidates(ranking.features, ranking.magnitudes, ranking.upward, fixable)
     # Bounds are good to an ulp, so the level has to be passed by one.
-    low, high = float_below(task.delta), float_above(task.delta)
+    low, high = floats_around(task.delta)
     level = Level(math.nextafter(low, -1.0), math.nextafter(high, 2.0))
     cuts = ranking.cuts(taken.rows, positive)
     batch = TableRows(rows, positive, cuts, ranking.blur, shared=False)

@@ -88,13 +88,14 @@ class CoinLaw(Law):
         ones = np.ascontiguousarray(self.linear.core_rows(rows))
         given = Shown.of(self.core, ones, task)
         ranking = self._ranking(task.include)
-        answers = Answers.empty(len(ones))._replace(lower=found.lower, upper=found.upper)
+        size, before = np.full(len(ones), -1, dtype=np.int64), np.zeros(len(ones))
+        answers = Answers(size, found.lower, found.upper, before)
         needed = decide(ranking, given, task, answers)
         done = answers.size >= 0
-        claim_rows(answers, task, found, done)
+        near = claim_rows(answers, task, found, done)
         if needed is not None:
             found.size_lower[done] = len(task.include) + needed[done]
-        for i in np.flatnonzero(found.minimality == "near-minimum").tolist():
+        for i in near:
             prover, k = CoinProver(self.view(rows[i]), task.of_row(i)), int(answers.size[i])
             smaller = prover.verdict(prover.members[: k - 1])
             found.size_lower[i] = len(task.include) + prover.least_from(k)

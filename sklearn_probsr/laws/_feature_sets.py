@@ -139,7 +139,7 @@ def _gathered(
 ) -> FeatureSets:
     """Return sets that lie somewhere in a pool, one behind the other."""
     indptr = _indptr(sizes)
-    if len(pool) == indptr[-1] and np.array_equal(starts, indptr[:-1]):  # they lie there so
+    if len(pool) == indptr[-1] and (starts == indptr[:-1]).all():  # they lie there so
         return FeatureSets(pool, indptr, width)
     at = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], sizes)
     return FeatureSets(pool[at], indptr, width)

@@ -48,7 +48,7 @@ def leanings(
     """Tell of some units, each of a row, how they lean: 1 for its class, -1 against it, or 0."""
     found = np.zeros(len(at), dtype=np.int8)
     for duel, some in _duels(law.model, rows, at):
-        towards = np.where(duel.is_positive(rows), 1, -1).astype(np.int8)
+        towards = 2 * duel.is_positive(rows).astype(np.int8) - 1
         found[some] = towards[at[some]] * _signs(law, duel, rows, at[some], units[some])
     return found
 
@@ -77,19 +77,23 @@ def _signs(
     units: NDArray[np.intp],
 ) -> NDArray[np.int8]:
     """Return the sign of what each unit contributes above its mean, towards ``classes[1]``."""
-    columns = np.array(duel.first_columns, dtype=np.intp)[units]
+    columns = units
+    if duel.units is not None:
+        columns = np.array(duel.first_columns, dtype=np.intp)[units]
     with np.errstate(over="ignore", invalid="ignore"):
         apart = _values(rows, at, columns) - law.means[columns]
     doubts = law.mean_doubts[columns]
     # A difference of two floats has the sign of the exact one.
     signs = np.sign(duel.weights[columns]) * np.sign(apart)
-    unsure = ~(np.abs(apart) > doubts) | ~np.isfinite(apart)
-    open_ones = (doubts > 0) & unsure & (duel.weights[columns] != 0)
+    open_ones = doubts > 0
+    if open_ones.any():
+        unsure = ~(np.abs(apart) > doubts) | ~np.isfinite(apart)
+        open_ones &= unsure & (duel.weights[columns] != 0)
     if duel.units is not None:
         widths = np.array([len(unit.columns) for unit in duel.units])
         open_ones |= widths[units] > 1
     known: dict[Any, int] = {}
-    for j in np.flatnonzero(open_ones).tolist():
+    for j in open_ones.nonzero()[0].tolist():
         unit = int(units[j])
         own = [unit] if duel.units is None else list(duel.units[unit].columns)
         values = tuple(rows[int(at[j])][own].tolist())

@@ -35,8 +35,11 @@ class Memo(Generic[T]):
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what is known for a key, or make it now and keep it."""
         with self._lock:
-            if key in self._values:
+            try:
                 self._values.move_to_end(key)
+            except KeyError:
+                pass
+            else:
                 return self._values[key]
         value = make()
         with self._lock:

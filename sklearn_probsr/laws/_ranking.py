@@ -119,6 +119,11 @@ class Ranking:
     def _built(self) -> dict[int, Tables]:
         return {}
 
+    @cached_property
+    def decays(self) -> bool:
+        """Whether products decay, so that half of the first tables go to the largest degree."""
+        return bool(np.mean(self.tables(0).degree == EFFORTS[0][1]) >= 0.5)
+
     @property
     def nbytes(self) -> int:
         """How much memory the tables take."""

@@ -24,7 +24,7 @@ from sklearn_probsr.engines.sums._up_sets import Budget, count_up_sets, refute
 from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._spectra import Outlook, Shared, ranks
 from sklearn_probsr.laws._task import Task
-from sklearn_probsr.model._exact import float_above, float_below
+from sklearn_probsr.model._exact import floats_around
 
 __all__ = ["Refutation", "Refuter", "ranked"]
 
@@ -73,9 +73,8 @@ class Refuter:
         self.positive = positive
         self.task = task
         # What an upper bound must stay below, and a lower bound reach, to be sure.
-        delta = task.delta
-        high = min(math.nextafter(float_above(delta), 2.0), 1.0)
-        self.level = Level(float_below(delta), high)
+        low, high = floats_around(task.delta)
+        self.level = Level(low, min(math.nextafter(high, 2.0), 1.0))
         self.outlook: Outlook = shared.outlook(rows, positive)
 
     @cached_property

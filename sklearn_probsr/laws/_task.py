@@ -215,7 +215,7 @@ class Found:
     @classmethod
     def empty(cls, n: int, units: int) -> Found:
         """Return room for the answers of some rows."""
-        names = np.full(n, "", dtype=WORD)
+        names = np.zeros(n, dtype=WORD)
         least = np.zeros(n, dtype=np.int64)
         return cls(SetsWriter(n, units), np.zeros(n), np.ones(n), names, np.zeros(n), least, {})
 

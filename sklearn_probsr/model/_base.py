@@ -202,7 +202,8 @@ class Model(ABC):
     def describe(self, unit: int, row: NDArray[Any], raw: Any = None) -> str:
         """Say in words what a unit is in a row; ``raw`` is what its columns were made of."""
         if self.units is None:
-            return fact(self.feature_names[unit], float(row[unit]), raw)
+            name = self.feature_names[unit]
+            return f"{name} = {row[unit]:d}" if raw is None else fact(name, float(row[unit]), raw)
         chosen = self.units[unit]
         return chosen.describe([float(row[column]) for column in chosen.columns], raw)
 

@@ -10,12 +10,23 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Rational
 from typing import Any
 
 import numpy as np
 
-__all__ = ["about", "decimal_fraction", "float_above", "float_below", "integer_multiples"]
+__all__ = [
+    "about",
+    "decimal_fraction",
+    "float_above",
+    "float_below",
+    "floats_around",
+    "integer_multiples",
+]
+
+# Levels that are asked for again and again are read and rounded once.
+_MOST_LEVELS = 256
 
 
 def decimal_fraction(value: Any) -> Fraction:
@@ -26,9 +37,14 @@ def decimal_fraction(value: Any) -> Fraction:
     >>> decimal_fraction(0.9)
     Fraction(9, 10)
     """
-    if isinstance(value, Rational | Decimal):
+    if not isinstance(value, float) and isinstance(value, Rational | Decimal):
         return Fraction(value)
-    return Fraction(str(value))
+    return _read(str(value))
+
+
+@lru_cache(_MOST_LEVELS)
+def _read(text: str) -> Fraction:
+    return Fraction(text)
 
 
 def about(value: Fraction) -> float:
@@ -49,6 +65,12 @@ def float_above(value: Fraction) -> float:
     """Return the smallest float that is at least ``value``."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+@lru_cache(_MOST_LEVELS)
+def floats_around(level: Fraction) -> tuple[float, float]:
+    """Return the largest float that is at most a level, and the smallest that is at least it."""
+    return float_below(level), float_above(level)
 
 
 def integer_multiples(values: Sequence[float] | np.ndarray) -> tuple[list[int], Fraction]:

@@ -272,7 +272,7 @@ class LinearModel(Model):
         else:
             scores, doubtful = self._scores(rows)
         positive: NDArray[np.bool_] = scores > 0
-        for i in np.flatnonzero(doubtful).tolist():
+        for i in doubtful.nonzero()[0].tolist():
             positive[i] = self._exact_sign(rows[i])
         return positive
 

@@ -97,7 +97,7 @@ class Options:
     present_only: Any = False
     supporting_only: Any = False
 
-    def task(self, model: Model) -> Task:
+    def task(self, model: Model, slack: Fraction | None = None, flag: bool = False) -> Task:
         """Return what is asked of every row of a model, or say what is wrong with it."""
         level = _number(self.delta)
         if level is None or not 0 <= level <= 1:
@@ -116,7 +116,9 @@ class Options:
             inside,
             outside,
             most,
-            effort=effort,
+            slack,
+            effort,
+            flag,
             present_only=_switch(self.present_only, "present_only"),
             supporting_only=_switch(self.supporting_only, "supporting_only"),
         )

@@ -61,9 +61,10 @@ def _walk(ranks: Candidates) -> _Walk:
     n = len(ranks.features)
     half = 0.5 * ranks.magnitudes
     # From the last rank on, one after the other: nothing cancels.
-    rest_variance, rest_fourth = (
-        np.append(np.cumsum(power[::-1])[::-1], 0.0) for power in (half**2, half**4)
-    )
+    square = half * half
+    rest_variance, rest_fourth = np.zeros(n + 1), np.zeros(n + 1)
+    square[::-1].cumsum(out=rest_variance[:n][::-1])
+    (square * square)[::-1].cumsum(out=rest_fourth[:n][::-1])
     walk = _Walk(
         np.empty(n, dtype=np.int64),
         np.zeros(n, dtype=np.bool_),
@@ -73,7 +74,7 @@ def _walk(ranks: Candidates) -> _Walk:
         np.zeros(n + 1),
         rest_variance,
         rest_fourth,
-        float(np.cumsum(half[::-1])[-1]) if n else 0.0,
+        float(half[::-1].cumsum()[-1]) if n else 0.0,
     )
     walk.variance[0] = rest_variance[0]
     walk.fourth[0] = rest_fourth[0]
