@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +82,9 @@ class PartProver(Prover):
             return False
         return self.weight(chosen) >= self.needed
 
-    def worth(self, chosen: Collection[int]) -> Fraction:
+    def worth(self, chosen: Collection[int]) -> int:
         """Return the weight of the rows that keep the class."""
-        return Fraction(self.weight(chosen))
+        return self.weight(chosen)
 
     def _surely_misses(self, chosen: Collection[int]) -> bool:
         """Tell whether rows that are likely to be lost weigh too much (Lemma 53)."""

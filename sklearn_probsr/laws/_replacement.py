@@ -50,8 +50,8 @@ class Replacement(PartedView):
             # Further out than there was room for: fewer digits of the background are kept.
             self.ledger = ledger.on(ledger.scale * 2**beyond)
             faces = self.ledger.faces(row)
-        self._costs, self._gains, exact = faces[:, 1:].T.astype(np.bool_)
-        self.exact = self.ledger.exact and bool(exact.all())
+        self._costs, self._gains, exact = faces[:, 1:].T.astype(np.bool_).tolist()
+        self.exact = self.ledger.exact and all(exact)
         self._whole = faces[:, 0].astype(np.int64)
         self.margins, self.weights = self.ledger.starts, ledger.table.counts
 
@@ -86,11 +86,17 @@ class Replacement(PartedView):
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown costs some row anything."""
-        return bool(self._costs[unit])
+        costs: bool = self._costs[unit]
+        return costs
 
     def can_gain(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown gains some row anything."""
-        return bool(self._gains[unit])
+        gains: bool = self._gains[unit]
+        return gains
+
+    def members(self) -> list[int]:
+        """Return the units that fixing can help."""
+        return [u for u, costs in enumerate(self._costs) if costs]
 
     @property
     def doubt(self) -> int:
@@ -104,7 +110,7 @@ class Replacement(PartedView):
     def _settled(self, features: Collection[int], margins: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which rows keep the class; those in doubt are counted with all their digits."""
         keeps: NDArray[np.bool_] = margins >= 0
-        doubtful = np.flatnonzero(~keeps & (margins > -self.doubt))
+        doubtful = (~keeps & (margins > -self.doubt)).nonzero()[0]
         if len(doubtful):
             keeps[doubtful] = self.ledger.keep(doubtful, self.row, [*features])
         return keeps

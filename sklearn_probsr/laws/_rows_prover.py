@@ -19,6 +19,7 @@ from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rows_view import RowsView, places
 from sklearn_probsr.laws._task import Task
+from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["RowsProver"]
 
@@ -29,8 +30,9 @@ class RowsProver(Prover):
     def __init__(self, view: RowsView, task: Task) -> None:
         super().__init__(view, task)
         self.seen = view
-        self.total = self.seen.total
-        self.needed = math.ceil(task.delta * self.total)  # the least weight that reaches delta
+        self.total, self.doubt, delta = view.total, view.doubt, task.delta
+        # The least weight that reaches delta.
+        self.needed = -(-delta.numerator * self.total // delta.denominator)
         n = len(self.seen.margins)
         self.for_proofs = task.effort.more_visits(n, len(self.members))
         self.budget = task.effort.visits(n) + self.for_proofs
@@ -44,7 +46,7 @@ class RowsProver(Prover):
         """Return the weight of the rows that keep the class with a set of members fixed."""
         key = frozenset(chosen)
         if key not in self.weights:
-            kept, _, unsure = kept_weight(self.rows, self._at(key), self.seen.doubt)
+            kept, _, unsure = kept_weight(self.rows, self._at(key), self.doubt)
             self.weights[key] = (
                 self.seen.weight([*self.forced, *key]) if unsure else self.safe + int(kept)
             )
@@ -57,9 +59,13 @@ class RowsProver(Prover):
         """Tell whether a set of members reaches the level."""
         return self.weight(chosen) >= self.needed
 
-    def worth(self, chosen: Collection[int]) -> Fraction:
+    def worth(self, chosen: Collection[int]) -> int:
         """Return the weight of the rows that keep the class."""
-        return Fraction(self.weight(chosen))
+        return self.weight(chosen)
+
+    def guarantee(self, chosen: Collection[int]) -> Enclosure:
+        """Return the exact share of the rows that keep the class with a set of members fixed."""
+        return Enclosure.of(Fraction(self.weight(chosen), self.total))
 
     def proposals(self) -> list[list[int]]:
         """Return orders of the members: by mean gain, and as greed takes them in two ways."""
@@ -69,7 +75,7 @@ class RowsProver(Prover):
 
     def prefix(self, order: list[int]) -> list[int] | None:
         """Return the shortest prefix of an order that reaches the level."""
-        needed, doubt = self.needed - self.safe, self.seen.doubt
+        needed, doubt = self.needed - self.safe, self.doubt
         kept, unsure = kept_along(self.rows, self._at(order), doubt, needed, 0)
         if unsure.any():
             return super().prefix(order)
@@ -77,7 +83,7 @@ class RowsProver(Prover):
 
     def pruned(self, order: list[int]) -> set[int]:
         """Leave out what is not needed, the last and least first, until every unit is."""
-        needed, doubt = self.needed - self.safe, self.seen.doubt
+        needed, doubt = self.needed - self.safe, self.doubt
         stays, sure = prune(self.rows, self._at(order), needed, doubt)
         if not sure:
             return super().pruned(order)
@@ -90,7 +96,7 @@ class RowsProver(Prover):
         mixed = [u for u in self.in_order(chosen) if u not in self.pure]
         if len(mixed) <= MOST_MIXED:
             order = [*mixed, *(u for u in self.in_order(chosen) if u in self.pure)]
-            left, doubt = self.needed - self.safe, self.seen.doubt
+            left, doubt = self.needed - self.safe, self.doubt
             if is_needed(self.rows, self._at(order), len(mixed), left, doubt):
                 return chosen, "subset-minimal", 0.0
         return super().claim(chosen)
@@ -112,7 +118,7 @@ class RowsProver(Prover):
 
     def bound_least(self, size: int) -> None:
         """Raise ``least``, up to a size, by what each row needs on its own."""
-        floor = -self.seen.doubt
+        floor = -self.doubt
         self.least = least_size(self.rows, self.needed - self.safe, floor, size)
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
@@ -133,7 +139,7 @@ class RowsProver(Prover):
         if size >= self.tried:
             return None, set()
         self.tried = size
-        left, floor = self.needed - self.safe, -self.seen.doubt
+        left, floor = self.needed - self.safe, -self.doubt
         mask, bound = solve(self.rows, left, floor, size + 1, self.task.effort.time_limit)
         self.least = max(self.least, bound)
         if mask is not None:
@@ -158,12 +164,12 @@ class RowsProver(Prover):
         """Look for a set of exactly a size with some weight."""
         if needed > self.most:
             return False, set()
-        floor = -self.seen.doubt
+        floor = -self.doubt
         verdict, mask, spent = branch_and_bound(
             self.rows, size, needed - self.safe, floor, self.budget
         )
         self.budget -= spent
-        found = {self.members[j] for j in np.flatnonzero(mask)}
+        found = {self.members[j] for j in mask.nonzero()[0].tolist()}
         if verdict == 1 and not self.seen.exact and self.weight(found) < needed:
             return self._look_exactly(size, needed)
         return (None if verdict < 0 else verdict == 1), found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -75,9 +74,9 @@ class SparseProver(Prover):
         """Tell whether a set of members reaches the level."""
         return self.weight(chosen) >= self.needed
 
-    def worth(self, chosen: Collection[int]) -> Fraction:
+    def worth(self, chosen: Collection[int]) -> int:
         """Return the weight of the rows that keep the class."""
-        return Fraction(self.weight(chosen))
+        return self.weight(chosen)
 
     def in_order(self, chosen: Collection[int]) -> list[int]:
         """Return a set in the order of the members."""

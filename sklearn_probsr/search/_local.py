@@ -26,11 +26,11 @@ def search(law: Law, rows: Any, task: Task) -> Found:
     rows = rows if law.takes_sparse else np.asarray(rows)
     task = law.within(rows, task)
     starts = law.together(rows, task, found)
-    for i in np.flatnonzero(found.minimality == "").tolist():
+    for i in (found.minimality == "").nonzero()[0].tolist():
         asked = task.of_row(i)
         one = _Search(law.prover(law.view(rows[i]), asked), asked)
         give_up = partial(found.give_up, i, task=task)
-        chosen, minimality, epsilon = one.run(give_up, str(law.distribution), starts.get(i))
+        chosen, minimality, epsilon = one.run(give_up, law.distribution, starts.get(i))
         prover = one.prover
         found.write(
             i,
@@ -50,7 +50,7 @@ class _Search:
         self.prover, self.task = prover, task
 
     def run(
-        self, give_up: Callable[[str], None], over: str, start: set[int] | None
+        self, give_up: Callable[[str], None], over: Any, start: set[int] | None
     ) -> tuple[set[int], str, float]:
         """Return the row's set, what was proved of it, and the slack of that.
 
@@ -70,7 +70,8 @@ class _Search:
             if not verdict and self.task.max_size is None:
                 refuted = verdict is False and prover.monotone
                 what = "cannot be reached" if refuted else "is not proved"
-                give_up(unreachable(self.task, what, str(prover.guarantee(chosen)), over))
+                best = str(prover.guarantee(chosen))
+                give_up(unreachable(self.task, what, best, str(over)))
             if not verdict:
                 return chosen, "best-of-size", 0.0
             chosen = prover.pruned(prover.in_order(chosen))

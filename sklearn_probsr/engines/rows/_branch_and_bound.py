@@ -38,8 +38,7 @@ def _needed_alone(rows: Rows, i: int, floor: int, most: int) -> int:
 
 def least_size(rows: Rows, needed: int, floor: int, most: int) -> int:
     """Return a size, at most ``most``, below which no set has a needed weight (Lemma 32)."""
-    enough = np.cumsum(needed_alone(rows, floor, most)[:-1]) >= needed
-    return int(np.argmax(enough)) if enough.any() else most
+    return int(needed_alone(rows, floor, most)[:-1].cumsum().searchsorted(needed))
 
 
 @kernel

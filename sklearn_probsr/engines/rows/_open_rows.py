@@ -43,27 +43,39 @@ def _ends(
 def narrowed(rows: Rows, doubt: int) -> tuple[Rows, int]:
     """Return the rows that members decide, and the weight that is always kept.
 
-    The table of gains is written over: it may be as large as the data. Rows that are few enough
+    A large table of gains is written over: it may be as large as the data. Rows that are few enough
     to be branched on are sorted. (Sorting and gathering are NumPy's: compiled anew they would take
     seconds at the first use.)
     """
     n = len(rows.weights)
     rivals = max(len(rows.margins) // max(n, 1), 1)
     margins = rows.margins
-    least, most = (end.reshape(n, rivals).min(axis=1) for end in _ends(margins, rows.gains))
+    least, most = (_worst(end, rivals) for end in _ends(margins, rows.gains))
     always = least >= 0
-    left = np.flatnonzero(~always & (most >= -doubt))
-    if rows.gains.size <= _MOST_SORTED:
-        worst = margins.reshape(n, rivals).min(axis=1)[left]
-        left = left[np.argsort(worst, kind="stable")]  # the worst first: they refute a set soonest
+    left = (~always & (most >= -doubt)).nonzero()[0]
+    few = rows.gains.size <= _MOST_SORTED
+    if few:
+        # The worst first: they refute a set soonest.
+        left = left[_worst(margins, rivals)[left].argsort(kind="stable")]
     elif 10 * len(left) > 9 * n:
         # Not worth moving; rows that are always kept are then counted as the others are.
         return Rows(margins, rows.weights.copy(), rows.gains), 0
-    places = (left[:, None] * rivals + np.arange(rivals)).ravel()
+    places = left if rivals == 1 else (left[:, None] * rivals + np.arange(rivals)).ravel()
+    kept = int(rows.weights[always].sum())
+    if few:
+        return Rows(margins[places], rows.weights[left], rows.gains.take(places, axis=1)), kept
     m = len(places)
     flat = rows.gains.ravel()
     for i in range(len(rows.gains)):
         # Line by line: what is written over has been read.
         flat[i * m : (i + 1) * m] = rows.gains[i][places]
     gains = flat[: len(rows.gains) * m].reshape((len(rows.gains), m))
-    return Rows(margins[places], rows.weights[left], gains), int(rows.weights[always].sum())
+    return Rows(margins[places], rows.weights[left], gains), kept
+
+
+def _worst(margins: NDArray[np.int64], rivals: int) -> NDArray[np.int64]:
+    """Return what each row has to spare before the closest of its rivals."""
+    if rivals == 1:
+        return margins
+    least: NDArray[np.int64] = margins.reshape(-1, rivals).min(axis=1)
+    return least
