@@ -177,7 +177,8 @@ def test_texts(tmp_path: Path):
         sentence = job.reasons.describe(job.table.index.get_loc(document))
         for word in line["reason"]:
             there = word in X[document].split()
-            assert f"{'with' if there else 'without'} '{word}'" in sentence
+            assert f'{"" if there else "no "}"{word}"' in sentence
+            assert there == (f'no "{word}"' not in sentence)
 
 
 def test_three_classes(tmp_path: Path):

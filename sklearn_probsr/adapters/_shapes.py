@@ -136,7 +136,7 @@ class Categories:
     >>> from sklearn_probsr.adapters import Categories
     >>> job = Categories({"clerk": -1.0, "nurse": 2.0, "cook": -1.0}, unknown=0.0)
     >>> adapt(Additive({"job": job}, intercept=-0.5)).units[0].labels
-    ('job: clerk or cook', 'job: another category', 'job: nurse')
+    ('job: clerk or cook', 'job: nurse', 'job: another category')
     """
 
     table: Any

@@ -35,8 +35,9 @@ def facts(told: SufficientReasons, numbers: NDArray[np.float64]) -> NDArray[Any]
     """
     model, shown = told.model, told.shown
     units = model.units
-    worded = [u for u, unit in enumerate(units or ()) if unit.labels or len(unit.columns) > 1]
-    worded += [u for u, unit in enumerate(units or ()) if unit.coded and shown is None]
+    # What the columns were made of says more than they do, where it is known.
+    coded = [shown is None and (unit.coded or len(unit.columns) > 1) for unit in units or ()]
+    worded = [u for u, unit in enumerate(units or ()) if unit.labels or coded[u]]
     plain = shown is None or shown.dtype.kind in "biuf"
     if plain and not worded and not told.words:
         return numbers if shown is None else shown
