@@ -301,6 +301,7 @@ NOTEBOOKS = {
         "groups",
         "pipelines",
         "questions",
+        "reason-codes",
         "rules",
         "several-classes",
         "ten-minutes",
