@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from html import escape
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -158,6 +159,11 @@ class Rule:
             f"{given} gets class {self.prediction!s} with probability at least {sure} when the "
             f"other features are replaced, over {self.distribution}{note}."
         )
+
+    def _repr_html_(self) -> str:
+        """Show the conditions in a notebook, and below them what they keep."""
+        items = "".join(f"<li>{escape(str(condition))}</li>" for condition in self.conditions)
+        return f"<div><ul>{items}</ul><p>{escape(str(self))}</p></div>"
 
 
 def taken_by(reader: Reader | None, model: Model, X: Any, name: str = "X") -> Taken:

@@ -191,3 +191,14 @@ def test_many_features_under_uniform_completions_are_flags():
     assert rule.guarantee.upper >= reason.guarantee.lower
     assert rule.guarantee.lower >= 0.9
     assert {c.next_step for c in rule.conditions} <= {"refuted", "undecided"}
+
+
+def test_a_notebook_shows_conditions_without_running_them():
+    """Names of somebody else's are escaped."""
+    name = "<script>age</script>"
+    model = LinearModel([1.0], 50, units=[Unit.real(name, 0)])
+    rows = [[20.0], [44], [58], [63]]
+    rule = sufficient_reason(model, [63.0], distribution=Background(rows)).rule()
+    shown = rule._repr_html_()
+    assert "<script>" not in shown
+    assert "<li>&lt;script&gt;age&lt;/script&gt; ≥ " in shown
