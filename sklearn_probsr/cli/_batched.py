@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-class Source:
+class Source(ABC):
     """The rows of some files.
 
     Attributes
@@ -60,9 +61,9 @@ class Source:
     rows: int
     files: list[Path]
 
+    @abstractmethod
     def batches(self) -> Iterator[Any]:
         """Yield frames of `BATCH` rows, and a last one that may have fewer."""
-        raise NotImplementedError
 
     def type_of(self, name: str) -> Any:
         """Return Arrow's type of a column that is carried along: a text, unless the file says."""
