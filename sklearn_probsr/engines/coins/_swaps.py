@@ -18,6 +18,7 @@ from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._answers import Candidates, next_member
 from sklearn_probsr.engines.coins._batch import TableRows
+from sklearn_probsr.engines.coins._tables import CUT_OFF, cosine_table, node_weights
 from sklearn_probsr.engines.coins._vaaler import (
     SPREADS,
     TAIL,
@@ -25,14 +26,11 @@ from sklearn_probsr.engines.coins._vaaler import (
     UNIT,
     coefficient_sum,
     coefficient_table,
-    coefficients,
     sin_cos_turns,
 )
 
 __all__ = ["SwapTable", "Swaps", "bound_ranks", "build_swap_table", "find_swaps"]
 
-# Products below this are cut off (Table 2 line 4).
-_NEGLIGIBLE = 1e-14
 _MOST_NODES = 512
 
 
@@ -76,31 +74,10 @@ def _most_without_one(turns: NDArray[np.float64], degree: int) -> NDArray[np.flo
             size = abs(sin_cos_turns(k * t)[1])
             product *= max(size, least)
             least = min(size, least)
-            if product < _NEGLIGIBLE:
+            if product < CUT_OFF:
                 product = 0.0
                 break
         out[k - 1] = product
-    return out
-
-
-@kernel
-def _weights(products: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
-    """Return how much each node can move a bound."""
-    out = np.zeros(degree)
-    for k in range(1, degree + 1):
-        if products[k - 1] > 0.0:
-            a, b = coefficients(float(k), degree)
-            out[k - 1] = (a + 2.0 * b) * products[k - 1]
-    return out
-
-
-@kernel
-def _cosines(turns: NDArray[np.float64], nodes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cosines of some ranks at every node."""
-    out = np.empty((len(turns), len(nodes)))
-    for j in range(len(turns)):
-        for i in range(len(nodes)):
-            out[j, i] = sin_cos_turns(nodes[i] * turns[j])[1]
     return out
 
 
@@ -113,12 +90,12 @@ def build_swap_table(magnitudes: NDArray[np.float64], blur: float, degree: int) 
     period = min(SPREADS * spread * (1 + 1e-9), float(magnitudes.sum()) * (1 + 1e-9) + blur)
     turns = magnitudes / (2 * period)
     most = _most_without_one(turns[head:], degree)
-    weights = _weights(most, degree)
+    weights = node_weights(most, degree)
     ranked = np.argsort(-weights, kind="stable")
     live = np.sort(ranked[: min(np.count_nonzero(weights > 1e-13), _MOST_NODES)])
     nodes = live.astype(np.float64) + 1.0
     vaaler, fejer = coefficient_table(nodes, degree)
-    outside = _cosines(turns[head:], nodes)
+    outside = cosine_table(turns[head:], nodes)
     # Without a division: what comes before a rank times what comes after it.
     ones = np.ones((1, len(nodes)))
     before = np.cumprod(np.concatenate([ones, outside]), axis=0)
@@ -130,11 +107,11 @@ def build_swap_table(magnitudes: NDArray[np.float64], blur: float, degree: int) 
     error = (
         float(np.delete(weights, live).sum()) * (1 + 1e-9)
         + TAIL
-        + total * (_NEGLIGIBLE + n * TRIG_ERROR)
+        + total * (CUT_OFF + n * TRIG_ERROR)
         + slope * (blur / period + 4 * UNIT * reach)
         + degree * UNIT * (20 * reach + 4 * total)
     )
-    cosine = _cosines(turns[:head], nodes)
+    cosine = cosine_table(turns[:head], nodes)
     return SwapTable(head, period, error, degree, nodes, vaaler, fejer, rest, cosine)
 
 

@@ -32,10 +32,10 @@ from sklearn_probsr.engines.coins._vaaler import (
     sin_cos_turns,
 )
 
-__all__ = ["Tables", "build_tables"]
+__all__ = ["CUT_OFF", "Tables", "build_tables", "cosine_table", "node_weights"]
 
 # Products below this are cut off (Table 2 line 4): they are multiplied further, row by row.
-_NEGLIGIBLE = 1e-14
+CUT_OFF = 1e-14
 _MOST_LEVELS = 3
 
 
@@ -153,14 +153,14 @@ def _multiply(products: NDArray[np.float64], turns: NDArray[np.float64]) -> None
         if product != 0.0:
             for t in turns:
                 product *= sin_cos_turns(k * t)[1]
-                if abs(product) < _NEGLIGIBLE:
+                if abs(product) < CUT_OFF:
                     product = 0.0
                     break
             products[k - 1] = product
 
 
 @kernel
-def _node_weights(products: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+def node_weights(products: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
     """Return how much each node up to the degree can move a bound."""
     out = np.zeros(degree)
     for k in range(1, degree + 1):
@@ -179,7 +179,7 @@ class _Live(NamedTuple):
 
 def _live_nodes(rest: NDArray[np.float64], degree: int, most: int) -> _Live:
     """Return the nodes that matter most, and what all the others can cost (Proposition 23)."""
-    weights = _node_weights(rest, degree)
+    weights = node_weights(rest, degree)
     alive = np.flatnonzero(weights > 1e-13)
     if len(alive) > most:
         heaviest = np.argpartition(-weights[alive], most)[:most]
@@ -203,7 +203,7 @@ def _table(
     """Tabulate the live nodes, and bound all that a row's bounds can be off."""
     degree, k = live.degree, live.nodes.astype(np.float64) + 1.0
     vaaler, fejer = coefficient_table(k, degree)
-    cosine = _cosine_table(turns[:head], k)
+    cosine = cosine_table(turns[:head], k)
     products = rest[live.nodes]
     total = coefficient_sum(degree)
     reach = float(turns.sum()) + 1
@@ -212,7 +212,7 @@ def _table(
     error = (
         live.dropped * (1 + 1e-9)
         + TAIL
-        + total * (_NEGLIGIBLE + len(turns) * TRIG_ERROR)
+        + total * (CUT_OFF + len(turns) * TRIG_ERROR)
         + slope * (blur / period + 4 * UNIT * reach)
         + degree * UNIT * (20 * reach + 4 * total)
     )
@@ -220,7 +220,8 @@ def _table(
 
 
 @kernel
-def _cosine_table(turns: NDArray[np.float64], nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+def cosine_table(turns: NDArray[np.float64], nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cosines of some ranks at every node (Lemma 21)."""
     out = np.empty((len(turns), len(nodes)))
     for j in range(len(turns)):
         for i in range(len(nodes)):
