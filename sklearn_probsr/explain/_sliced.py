@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import shap
 from numpy.typing import NDArray
-from shap._explanation import OpHistoryItem
+from shap import _explanation
 from slicer import Obj, Slicer
 
 from sklearn_probsr.explain._index import row_index
@@ -19,6 +19,9 @@ from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["SlicedExplanation"]
+
+# An entry of an explanation's history; a mapping before shap 0.47.
+_Step: Any = getattr(_explanation, "OpHistoryItem", dict)
 
 
 class SlicedExplanation(shap.Explanation):
@@ -254,7 +257,7 @@ class SlicedExplanation(shap.Explanation):
         assert self._pending is not None
         twin = copy.copy(self)
         twin._pending = self._pending.rows(item)
-        twin.op_history.append(OpHistoryItem("__getitem__", args=(item,), prev_shape=self.shape))
+        twin.op_history.append(_Step(name="__getitem__", args=(item,), prev_shape=self.shape))
         return twin
 
     def _restore_width(self) -> None:
