@@ -45,8 +45,10 @@ class _Terms(Part):
 
 
 def _column(rows: Any, j: int) -> NDArray[Any]:
-    column = _safe_indexing(rows, j, axis=1)
-    return column.toarray().ravel() if hasattr(column, "toarray") else np.asarray(column)
+    if hasattr(rows, "toarray"):  # by a list: SciPy 1.13 has no sparse vectors
+        dense: NDArray[Any] = rows[:, [j]].toarray().ravel()
+        return dense
+    return np.asarray(_safe_indexing(rows, j, axis=1))
 
 
 @registered("internal", _Terms, note="", prefit=True)
