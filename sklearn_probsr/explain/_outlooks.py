@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._masker import background_data
@@ -26,7 +27,7 @@ def outlooks_of(
     """Return the outlook of every row, and what the rows are called."""
     names = raw_names(subject)
     raw, missing = _marked(subject, X, names, unknown)
-    filled = _filled(raw, missing, masker)
+    filled = _filled(raw, names, missing, masker)
     rows = subject.transform(subject.frame(filled))
     costs = None if cost is None else check_costs(cost, law.model.unit_names)
     found = []
@@ -80,23 +81,31 @@ def _marked(
     return raw, [set(given)] * len(raw)
 
 
-def _filled(raw: Any, missing: list[set[str]], masker: Any) -> Any:
+def _filled(raw: Any, names: Sequence[str], missing: list[set[str]], masker: Any) -> Any:
     """Return the rows with values that the steps take in place of unknown ones; any will do."""
     import pandas as pd
 
     data = None if isinstance(masker, Prepared) else background_data(masker)
     filled = raw.copy()
-    for j, name in enumerate(raw.columns):
+    for j, name in enumerate(names):
         at = np.array([name in some for some in missing])
         if not at.any():
             continue
         column = raw[name]
         if data is not None:
-            source = data[name] if hasattr(data, "columns") else np.asarray(data)[:, j]
-            values = pd.Series(np.asarray(source))
+            values = pd.Series(np.asarray(_column(data, name, j)))
         else:
             values = column[~at] if (~at).any() else pd.Series([0.0])
         seen = values.dropna()
         value = seen.iloc[0] if len(seen) else values.iloc[0]
         filled[name] = [value if gap else old for gap, old in zip(at, column, strict=True)]
     return filled
+
+
+def _column(data: Any, name: str, j: int) -> Any:
+    """Return a column of a background, by name or by its place in the model."""
+    if hasattr(data, "columns"):
+        return data[name]
+    if sparse.issparse(data):
+        return data.tocsc()[:, [j]].toarray().ravel()
+    return np.asarray(data)[:, j]

@@ -22,6 +22,9 @@ from sklearn_probsr.search._arguments import Options
 
 __all__ = ["Alternatives", "alternatives", "alternatives_of"]
 
+# Where every feature has to be asked about, so many outside the reason are; the others stay open.
+_MOST_ASKED = 256
+
 
 def alternatives(
     model: Model,
@@ -180,7 +183,9 @@ def _by_asking(decision: Decision, reason: SufficientReason) -> _Said:
             necessary.add(feature)
         else:
             undecided.add(feature)
-    for feature in decision.members:
+    others = [feature for feature in decision.members if feature not in seen]
+    undecided.update(others[_MOST_ASKED:])
+    for feature in others[:_MOST_ASKED]:
         if feature in seen:
             continue
         verdict, other = decision.fits(size, include=[feature])

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -92,6 +93,11 @@ def test_an_outlook_of_raw_cells(jobs):
     for i in range(2):
         own = by_column[i].probability(explainer.model.predict(X[i : i + 1])[0])
         assert own.lower == kept["lower"].iloc[i]
+    shuffled = X[:2][["pay", "age", "job"]]
+    assert str(explainer.outlook(shuffled, unknown=["age"])[0]) == str(by_column[0])
+    rows = sparse.csr_array(np.eye(4)[[0, 1, 2, 3, 0]])
+    pair = SufficientReasonExplainer(([1.0, 2.0, -1.0, 0.5], -0.4), rows)
+    assert pair.outlook(rows[[1]], unknown=["x0"])[0].prediction == 1
     with pytest.raises(
         InvalidInputError,
         match=r"^unknown names a column that the model does not have, 'agee'\. It has 'job', "
