@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,10 +64,10 @@ def audit(
     if not barred:
         raise InvalidInputError("protected must name the features to be audited, got none.")
     explained = explainer._explain(X, True, 2)
-    free = SufficientReasonExplainer(
-        model, masker, delta=delta, groups=groups, exclude=[names[u] for u in barred]
-    )
-    without = free._question.answer(explained.reasons.rows, None, silent=True)
+    # The same law, asked once more: nothing is adapted or tabulated a second time.
+    question = explainer._question
+    free = replace(question, options=replace(question.options, exclude=barred))
+    without = free.answer(explained.reasons.rows, None, silent=True)
     others = [u for u in range(len(names)) if u not in barred]
     lines = []
     for i, reason in enumerate(explained.reasons):
