@@ -256,6 +256,7 @@ class Comparison:
                     "mask": np.packbits(self.growth.mask, axis=2).tolist(),
                     "lower": self.growth.lower.tolist(),
                     "minimality": self.growth.minimality.tolist(),
+                    "against": np.packbits(self.growth.against, axis=1).tolist(),
                 },
                 "mask": self.mask.astype(int).tolist(),
                 "feature_names": self.feature_names,

@@ -31,7 +31,7 @@ from sklearn_probsr.results._row_labels import checked_labels
 
 __all__ = ["FORMAT", "read_comparison"]
 
-FORMAT = "sklearn-probsr comparison 4"
+FORMAT = "sklearn-probsr comparison 5"
 _MEMBERS = (
     "format", "table", "shap_values", "values", "growth", "mask", "feature_names", "classes",
     "delta", "distribution", "others", "missing", "rules", "threshold", "index",
@@ -106,19 +106,30 @@ def _missing(told: Any) -> dict[str, str]:
 
 
 def _growth(told: Any, shape: tuple[int, int]) -> Growth:
-    told = members(told, "growth", ("levels", "mask", "lower", "minimality"))
+    told = members(told, "growth", ("levels", "mask", "lower", "minimality", "against"))
     n, width = shape
     count = len(flat(told["levels"], "growth.levels", (None,)))
     levels = tuple(numbers(told["levels"], "growth.levels", (count,), 0, 1).tolist())
     if list(levels) != sorted(set(levels)):
         raise UnsoundError(f"growth.levels must increase, got {shown(levels)}")
-    bits = wholes(told["mask"], "growth.mask", (count, n, -(-width // 8)), 255).astype(np.uint8)
+    mask = _bits(told["mask"], "growth.mask", (count, n, width))
+    against = _bits(told["against"], "growth.against", shape)
+    if (against & ~mask.any(axis=0)).any():
+        raise UnsoundError("growth.against must have features of growth.mask alone")
     return Growth(
         levels,
-        np.unpackbits(bits, axis=2, count=width).astype(np.bool_),
+        mask,
         numbers(told["lower"], "growth.lower", (count, n), 0, 1),
         _claims(told["minimality"], "growth.minimality", (count, n)).astype(np.str_),
+        against,
     )
+
+
+def _bits(told: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return flags of features, which are held eight to a byte."""
+    *others, width = shape
+    held = wholes(told, name, (*others, -(-width // 8)), 255).astype(np.uint8)
+    return np.unpackbits(held, axis=-1, count=width).astype(np.bool_)
 
 
 def _claims(told: Any, name: str, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -32,16 +32,20 @@ class Growth:
         What each reason surely guarantees.
     minimality : ndarray of str, shape (levels, n)
         What was proved of it.
+    against : ndarray of bool, shape (n, features)
+        Which features of any of them speak against the class of their row.
     """
 
     levels: tuple[float, ...]
     mask: NDArray[np.bool_]
     lower: NDArray[np.float64]
     minimality: NDArray[Any]
+    against: NDArray[np.bool_]
 
     def take(self, at: NDArray[np.intp]) -> Growth:
         """Return those of some rows."""
-        return Growth(self.levels, self.mask[:, at], self.lower[:, at], self.minimality[:, at])
+        grown = self.mask[:, at], self.lower[:, at], self.minimality[:, at]
+        return Growth(self.levels, *grown, self.against[at])
 
     def among(self, at: NDArray[np.intp], n: int) -> Growth:
         """Return them at some places among n rows; of the others there is no set."""
@@ -50,7 +54,9 @@ class Growth:
         lower = np.zeros(shape)
         minimality = np.full(shape, "best-of-size", dtype=WORD)
         mask[:, at], lower[:, at], minimality[:, at] = self.mask, self.lower, self.minimality
-        return Growth(self.levels, mask, lower, minimality)
+        against = np.zeros(mask.shape[1:], dtype=np.bool_)
+        against[at] = self.against
+        return Growth(self.levels, mask, lower, minimality, against)
 
 
 def grow(
@@ -76,9 +82,14 @@ def grow(
         if {*reasons.flagged} <= {*flagged}:
             found.append(reasons)
             levels.append(level)
+    mask = np.stack([reasons.mask for reasons in found])
+    against: NDArray[np.bool_] = np.any(mask, axis=0)
+    at, units = against.nonzero()
+    against[at, units] = question.law.leanings(rows, at, units) < 0
     return Growth(
         tuple(levels),
-        np.stack([reasons.mask for reasons in found]),
+        mask,
         np.stack([reasons.lower for reasons in found]),
         np.stack([reasons.minimality for reasons in found]),
+        against,
     )

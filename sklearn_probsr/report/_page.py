@@ -198,11 +198,13 @@ def _rows(comparison: Compared, words: list[str]) -> list[dict[str, Any]]:
     flat = [part for three in zip(units.tolist(), effects, cells, strict=True) for part in three]
     ends = [0, *(3 * listed.sum(axis=1).cumsum()).tolist()]
     rest = _short(np.where(listed, 0.0, np.take_along_axis(shap_values, order, axis=1)).sum(axis=1))
-    changes = _changes(sets, listed.cumsum(axis=1) - 1)
+    places = listed.cumsum(axis=1) - 1
+    changes = _changes(sets, places)
+    against = np.take_along_axis(growth.against, order, axis=1)
     lower = np.array([_parts(level) for level in growth.lower]).T.tolist()
     proved = np.searchsorted(words, growth.minimality).T.tolist()
-    places = {label: k for k, label in enumerate(comparison.classes)}
-    won = [places.get(label, -1) for label in comparison.table["prediction"].tolist()]
+    known = {label: k for k, label in enumerate(comparison.classes)}
+    won = [known.get(label, -1) for label in comparison.table["prediction"].tolist()]
     others = (~listed).sum(axis=1).tolist()
     return [
         {
@@ -213,6 +215,7 @@ def _rows(comparison: Compared, words: list[str]) -> list[dict[str, Any]]:
             "sets": changes[i],
             "lower": lower[i],
             "proved": proved[i],
+            "against": places[i, against[i]].tolist(),
         }
         for i in range(n)
     ]

@@ -334,7 +334,7 @@ def test_tables_words_and_files():
     assert repr(found) == "Comparison(<12 rows, 5 features>)"
     message = (
         "This is not what Comparison.to_json wrote: it must have the format 'sklearn-probsr "
-        "comparison 4', got []."
+        "comparison 5', got []."
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         Comparison.from_json("[]")

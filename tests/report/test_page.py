@@ -22,7 +22,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from sklearn_probsr import Comparison, LinearModel, Marginals, Unit, compare
+from sklearn_probsr import (
+    Comparison,
+    LinearModel,
+    Marginals,
+    SufficientReasonExplainer,
+    Unit,
+    compare,
+)
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.report import _page
 from sklearn_probsr.report._growth import LEVELS, Growth
@@ -163,7 +170,9 @@ def large(n: int, d: int) -> Comparison:
         "top_shap_guarantee_lower": share(), "top_shap_guarantee_upper": np.ones(n),
         "overlap": share(), "shap_share": share(), "hurting": rng.integers(0, 3, n),
     }  # fmt: skip
-    growth = Growth(LEVELS, mask, lower, proved)
+    growth = Growth(
+        LEVELS, mask, lower, proved, mask.any(axis=0) & (rng.uniform(size=(n, d)) < 0.1)
+    )
     return Comparison(
         table, rng.normal(size=(n, d)), rng.normal(size=(n, d)), mask[at], names, ("no", "yes"),
         0.95, "replacement by 10000 background rows", search=lambda: growth,
@@ -210,6 +219,8 @@ def test_numbers_are_those_of_the_table(kind: str, tmp_path: Path):
         assert sets == [set(np.flatnonzero(mask).tolist()) for mask in growth.mask[:, i]]
         assert sets[at] == set(np.flatnonzero(found.mask[i]).tolist())
         assert {found.feature_names[u] for u in sets[at]} == set(table["reason"][i])
+        against = {row["units"][3 * place] for place in row["against"]}
+        assert against == set(np.flatnonzero(growth.against[i]).tolist())
         for part, lower in zip(row["lower"], growth.lower[:, i].tolist(), strict=True):
             assert part == parts(lower)
         words = [data["words"][k] for k in row["proved"]]
@@ -241,6 +252,23 @@ def test_numbers_are_those_of_the_table(kind: str, tmp_path: Path):
     live = {"row", "class", "reason", "size", "lower", "proved"}
     live |= {"id"} if "ids" in data else set()
     assert {column["key"] for column in data["table"]} == live | data["columns"].keys()
+
+
+def test_although_goes_by_the_law(tmp_path: Path):
+    """Of several classes the duel with the runner-up counts, and not whatever SHAP values say."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    found = compare(model, X[::5], X, delta=0.9, shap_values=np.ones((30, 4)))
+    explained = SufficientReasonExplainer(model, X, delta=0.9)(X[::5])
+    data = data_of(written(found, tmp_path))
+    marked = 0
+    for row, reason in zip(data["rows"], explained.reasons, strict=True):
+        against = {row["units"][3 * place] for place in row["against"]}
+        assert against & {*reason.features} == {*reason.against}
+        marked += len(reason.against)
+    assert marked > 0
+    read = Comparison.from_json(found.to_json())
+    assert np.array_equal(read.growth.against, found.growth.against)
 
 
 def test_values_are_what_a_person_reads(tmp_path: Path):

@@ -460,6 +460,11 @@ def test_what_is_wrong_in_a_comparison_is_named():
         (("table", "code"), "[1, 2]", "table has an unknown member 'code'"),
         (("others",), '["a", "a"]', "others must hold different texts, got 'a' twice"),
         (("growth", "lower", 0, 0), "NaN", "growth.lower must hold numbers from 0 to 1, got nan"),
+        (
+            ("growth", "against", 0, 0),
+            "255",
+            "growth.against must have features of growth.mask alone",
+        ),
     ):
         with refused(f"{NOT_JSON}: {why}."):
             Comparison.from_json(replaced(source, at, text))

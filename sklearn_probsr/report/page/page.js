@@ -77,7 +77,8 @@
     }
     // SHAP values speak of the second of two classes, or of the predicted one of more.
     const side = (i) => (data.classes.length > 2 || data.rows[i].class === 1 ? 1 : -1);
-    const against = (i, place) => side(i) * effect(i, place) < 0;
+    // By the law, which need not be what SHAP values say: of several classes the runner-up counts.
+    const against = (i, place) => data.rows[i].against.includes(place);
     // What speaks for the class, although something speaks against it.
     function given(i, most) {
       const told = reason(i).filter((place) => !against(i, place)), but = reason(i).filter((place) => against(i, place));
@@ -314,9 +315,9 @@
       const rest = places.reduce((sum, place) => (drawn.includes(place) ? sum : sum + effects[place]), side(i) * row.rest);
       const ends = [0, rest, ...drawn.map((place) => effects[place])], low = smallest(ends), high = largest(ends);
       const width = high - low || 1, at = (v) => (100 * (v - low)) / width;
-      const bar = (name, v, style, help) => make("div", { class: `effect ${style}`, title: help },
+      const bar = (name, v, style, help, but) => make("div", { class: `effect ${style}`, title: help },
         make("div", { class: "name" }, ...soft(name), style ? make("span", { class: "unseen" }, ", in the reason") : null,
-          style && v < 0 ? make("span", { class: "against" }, " although it speaks against") : null),
+          but ? make("span", { class: "against" }, " although it speaks against") : null),
         make("div", { class: "track", style: { "--zero": `${at(0)}%` } }, make("i", {
           style: { left: `${at(Math.min(v, 0))}%`, width: `${(100 * Math.abs(v)) / width}%` },
         })),
@@ -324,7 +325,7 @@
       const bars = drawn.map((place) => {
         const is = inside.has(place), v = effects[place];
         return bar(fact(i, place), v, is ? "in" : "",
-          `SHAP value ${signed(v)} ${v < 0 ? "against" : "towards"} ${live.class(i)}; ${is ? "in" : "not in"} the reason`);
+          `SHAP value ${signed(v)} ${v < 0 ? "against" : "towards"} ${live.class(i)}; ${is ? "in" : "not in"} the reason`, is && against(i, place));
       });
       if (others) bars.push(bar(count(others, "other") + (others > 1 ? ", together" : ""), rest, "", "The sum of the SHAP values that are not listed"));
       const left = make("div", {},
