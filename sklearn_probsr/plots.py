@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn_probsr._functions import guarantee, guarantee_curve
 from sklearn_probsr.explain.pictures import _canvas as canvas
 from sklearn_probsr.explain.pictures._canvas import BLUE, RED
+from sklearn_probsr.explain.pictures._marks import mark_cells, mark_shares, mark_table, roles_of
 from sklearn_probsr.explain.pictures._rule_bars import rules
 from sklearn_probsr.explain.pictures._text import text
 from sklearn_probsr.explain.pictures._waterfall import waterfall
@@ -150,22 +151,31 @@ def frequency(
     Returns
     -------
     Axes
+        Of an explanation that was asked for ``alternatives`` it shows as well in how many rows a
+        feature is in every reason of that size, and in how many it is in some.
     """
-    told = canvas.batch(reasons, "frequency").reasons
+    found = canvas.batch(reasons, "frequency")
+    told, roles = found.reasons, roles_of(found)
     won = told.model.winners(told.rows)
     sides = np.unique(won).tolist()
     shares = {side: told.mask[won == side].mean(axis=0) for side in sides}
-    order, rest = _most_often(
-        np.max(list(shares.values()), axis=0), canvas.at_least_one(max_display, "max_display")
-    )
-    ax = canvas.axes(ax, 7.0, max(len(order), 1) + 3.0)
+    often = np.max(list(shares.values()), axis=0)
+    if roles is not None:  # features of other reasons come behind those of these
+        often = often + 1e-6 * roles.possible.mean(axis=0)
+    order, rest = _most_often(often, canvas.at_least_one(max_display, "max_display"))
+    tall = 1.4 if roles is not None and len(told.model.classes) > 2 else 1.0
+    ax = canvas.axes(ax, 7.0, tall * max(len(order), 1) + 3.0)
     classes = {
         side: f"{canvas.short(told.model.classes[side], 14)} ({_rows(won == side)})"
         for side in sides
     }
     heading = [f"delta = {told.delta:g}, over {told.distribution}", *canvas.note(reasons)]
+    if roles is not None and roles.open_rows:
+        heading.append(roles.open_rows)
     if len(told.model.classes) > 2:
         _shares_by_class(ax, told, order, shares, list(classes.values()), rest)
+        if roles is not None:
+            mark_table(ax, roles, order, [won == side for side in sides])
         canvas.title(ax, heading, pad=36, width=60)
         return canvas.done(ax, show)
     height = 0.78 / len(sides)
@@ -175,6 +185,11 @@ def frequency(
             np.arange(len(order)) + offset, shares[side][order], height=height * 0.92,
             color=RED if side else BLUE, label=classes[side],
         )  # fmt: skip
+        if roles is not None:
+            groups = (roles.necessary, roles.possible)
+            needed, some = (group[won == side].mean(axis=0)[order] for group in groups)
+            where = (np.arange(len(order)) + offset, height * 0.92)
+            mark_shares(ax, *where, needed, some, key=side == sides[-1])
     names = told.model.unit_names
     ax.set_yticks(range(len(order)), [canvas.short(names[u]) for u in order])
     ax.set_ylim(max(len(order), 1) - 0.5, -0.5)
@@ -255,15 +270,18 @@ def reasons_heatmap(
         One column a row of data. A cell is empty outside the reason, red where the feature speaks
         for the second class, blue where it speaks for the first (of more than two: red where it
         speaks for the row's own class), and pale where the fact speaks against the row's class; no
-        cell is faint because its value is small.
+        cell is faint because its value is small. Of an explanation that was asked for
+        ``alternatives``, a line runs through what every reason of that size has, and cells are grey
+        that only another one has.
     """
     from matplotlib.colors import ListedColormap
 
     found = canvas.batch(reasons, "reasons_heatmap")
     told = found.reasons
     won = told.model.winners(told.rows)
-    often = told.mask.mean(axis=0)
-    features, rest = _most_often(often, canvas.at_least_one(max_display, "max_display"))
+    often, roles = told.mask.mean(axis=0), roles_of(found)
+    rank = often if roles is None else often + 1e-6 * roles.possible.mean(axis=0)
+    features, rest = _most_often(rank, canvas.at_least_one(max_display, "max_display"))
     across = np.lexsort((*(~told.mask[:, u] for u in features[::-1]), told.size, won))
     upward = found.values >= 0
     if found.in_probability and len(told.model.classes) == 2:  # a gain is one of the row's class
@@ -280,6 +298,10 @@ def reasons_heatmap(
             np.where(pale, 1.0, np.nan), cmap=ListedColormap(["white"]), alpha=0.6, aspect="auto",
             interpolation="nearest",
         )  # fmt: skip
+    marks = []
+    if roles is not None and features:
+        cells = (roles.necessary, roles.possible & ~told.mask)
+        marks = mark_cells(ax, *(cell[across][:, features].T for cell in cells))
     ax.hlines(np.arange(1, len(features)) - 0.5, -0.5, len(told) - 0.5, color="white", linewidth=1)
     labels = [f"{canvas.short(told.model.unit_names[u])}  {100 * often[u]:.0f}%" for u in features]
     ax.set_yticks(range(len(features)), labels)
@@ -294,6 +316,8 @@ def reasons_heatmap(
         colours = f"blue speaks for {first},{gap}red for {second}"
     if pale.any():
         colours += "; pale: against the row's class"
+    open_rows = "" if roles is None else roles.open_rows
+    colours = "\n".join(filter(None, [colours, "; ".join(marks), open_rows]))
     ax.set_xlabel(f"rows, by class, then by the size of the reason\n{colours}{rest}")
     heading = [f"delta = {told.delta:g}, over {told.distribution}", *canvas.note(reasons)]
     canvas.title(ax, heading, pad=24, width=60)

@@ -225,6 +225,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         batch_size: Any = "auto",
         outputs: Any = None,
         silent: bool = False,
+        alternatives: bool = False,
     ) -> ReasonExplanation:
         """Find the sufficient reason of every row.
 
@@ -237,18 +238,27 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             may cost is said when the explainer is made.)
         silent : bool, default=False
             Whether to hide the progress bar, which shows after some seconds of work.
+        alternatives : bool, default=False
+            Whether to find out, too, which features are in every minimum reason of a row and which
+            in some; then `ReasonExplanation.describe` says it, and our plots mark it. This takes a
+            fraction of the time of the reasons under `Uniform`, elsewhere several times as long.
 
         Returns
         -------
         ReasonExplanation
         """
-        return self._explain(X, silent, 2)
+        return self._explain(X, silent, 2, alternatives)
 
-    def _explain(self, X: Any, silent: bool, stacklevel: int) -> ReasonExplanation:
+    def _explain(
+        self, X: Any, silent: bool, stacklevel: int, alternatives: bool = False
+    ) -> ReasonExplanation:
         """Find the reasons; a warning names the line so many calls above."""
+        if alternatives:
+            self._check_proves()
         taken = sift(self._subject, X, self.on_error)
         rows = taken.rows
         found = self._question.answer(taken.valid, self.n_jobs, silent)
+        others = self._alternatives(taken, found) if alternatives else None
         found = replace(found, words=self._subject.words(taken.raw, found.sets))
         if taken.invalid:
             found = found.among(taken.at, rows, taken.invalid)
@@ -264,6 +274,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             self._subject.names,
             self._output_name,
             index=taken.index,
+            alternatives=others,
         )
 
     @property

@@ -17,6 +17,7 @@ from sklearn_probsr.explain._pending import Pending, filled_values
 from sklearn_probsr.explain._rule_sets import Rules, rules_of
 from sklearn_probsr.explain._sliced import SlicedExplanation
 from sklearn_probsr.model._sparse import to_sparse
+from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons
 from sklearn_probsr.results._checked import check_max_bytes, refusing
 from sklearn_probsr.results._html import SHOWN_ROWS
@@ -58,6 +59,8 @@ class ReasonExplanation(SlicedExplanation):
         Whether values are gains in probability; see `as_guarantee`.
     index : sequence or None, default=None
         What the rows are called; None: by their numbers.
+    alternatives : sequence of Alternatives or None, default=None
+        What all minimum reasons of each row share; None: nobody asked.
 
     Attributes
     ----------
@@ -81,6 +84,10 @@ class ReasonExplanation(SlicedExplanation):
         Why a row is not "ok".
     index : pandas Index
         What the rows are called: the index of the frame that was explained.
+    alternatives : RowAnswers, Alternatives or None
+        The `Alternatives` of each row, or of the only one, None where it is flagged; None if the
+        explainer was not asked for them (``explainer(X, alternatives=True)``). With them, sentences
+        and pictures tell which features every minimum reason has. They are not saved.
     delta : float
         The probability that was asked for.
     distribution : object
@@ -123,13 +130,18 @@ class ReasonExplanation(SlicedExplanation):
         Returns
         -------
         str
+            With a second sentence on the other reasons of that size, if ``alternatives`` are there.
         """
-        return str(self._told(i))
+        told, others = str(self._told(i)), self.alternatives
+        one = others if self._at.ndim == 0 or others is None else others[0 if i is None else i]
+        return told if one is None else f"{told} {one.words(sized=False)}"
 
     def _repr_html_(self) -> str:
         at, names = np.atleast_1d(self._at), self.index
         if self._at.ndim == 0:
-            return reason_card(self._reasons[int(at[0])], names[0])
+            others = self.alternatives
+            more = "" if others is None else others.words(sized=False)
+            return reason_card(self._reasons[int(at[0])], names[0], more)
         first = self._reasons[at[:SHOWN_ROWS]]
         return reasons_table(first, names[:SHOWN_ROWS], len(at), self.delta, self.distribution)
 
@@ -208,6 +220,7 @@ class ReasonExplanation(SlicedExplanation):
             f"probability that {name} is kept",
             in_probability=True,
             index=batch.index,
+            alternatives=batch._others,
         )
         return view[0] if self._at.ndim == 0 else view
 
@@ -245,7 +258,14 @@ class ReasonExplanation(SlicedExplanation):
             str(outputs) if isinstance(outputs, str) else [str(name) for name in outputs],
             self.in_probability,
             self.index,
+            self._told_others,
         )
+
+    @property
+    def _told_others(self) -> list[Alternatives | None] | None:
+        """The alternatives of these rows, one each."""
+        others = self._others
+        return None if others is None else [others[i] for i in np.atleast_1d(self._at).tolist()]
 
     @classmethod
     def concatenate(cls, parts: Iterable[ReasonExplanation]) -> ReasonExplanation:
@@ -262,10 +282,11 @@ class ReasonExplanation(SlicedExplanation):
         -------
         ReasonExplanation
             With their indices behind each other; where all of them number rows from 0 on, the
-            numbers go on.
+            numbers go on. It has alternatives if all of them have.
         """
         batches = [part._batch("concatenate") for part in _explanations(parts)]
         first, told = batches[0], [batch.reasons for batch in batches]
+        others = [batch._others for batch in batches]
         for batch in batches[1:]:
             _check_alike(first, batch)
         if any(batch._pending is not None for batch in batches):
@@ -293,6 +314,7 @@ class ReasonExplanation(SlicedExplanation):
             first.output_names,
             first.in_probability,
             joined_index([batch.index for batch in batches]),
+            None if any(o is None for o in others) else [one for o in others for one in o or ()],
         )
 
     def _as_pending(self) -> Pending:
@@ -334,6 +356,7 @@ class ReasonExplanation(SlicedExplanation):
             "score of the predicted class",
             batch.in_probability,
             batch.index,
+            batch._others,
         )
         return view[0] if self._at.ndim == 0 else view
 

@@ -2,71 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain._batches import Question
 from sklearn_probsr.explain._outlooks import outlooks_of
+from sklearn_probsr.explain._row_answers import RowAnswers, alternatives_table
 from sklearn_probsr.explain._sifted import Sifted, sift, warn_of
 from sklearn_probsr.explain._subject import Subject
 from sklearn_probsr.laws._law import Law
-from sklearn_probsr.questions._alternatives import Alternatives, alternatives_of, check_limit
+from sklearn_probsr.questions._alternatives import (
+    MOST_REASONS,
+    Alternatives,
+    alternatives_of,
+    check_limit,
+)
 from sklearn_probsr.questions._asking import Decision
 from sklearn_probsr.questions._breaking import BreakingSet, breaking_set_of
 from sklearn_probsr.questions._outlook import Outlook
+from sklearn_probsr.results._reason import SufficientReasons
 
-__all__ = ["RowAnswers", "RowQuestions"]
-
-T = TypeVar("T")
-
-
-class RowAnswers(Generic[T]):
-    """What was found for each of some rows; None of a row that could not be asked.
-
-    Parameters
-    ----------
-    found : sequence
-        One answer for each row.
-    line : callable
-        What makes a line of a table of an answer.
-    index : pandas Index
-        What the rows are called.
-    """
-
-    def __init__(
-        self,
-        found: Sequence[T | None],
-        line: Callable[[T | None], dict[str, Any]],
-        index: Any,
-    ) -> None:
-        self._found, self._line, self.index = tuple(found), line, index
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return RowAnswers(self._found[i], self._line, self.index[i])
-        return self._found[i]
-
-    def __iter__(self) -> Iterator[T | None]:
-        return iter(self._found)
-
-    def __repr__(self) -> str:
-        return f"RowAnswers(<{len(self)} rows>)"
-
-    def to_frame(self) -> Any:
-        """Return one line for each row, with the index of the rows and features by name.
-
-        Returns
-        -------
-        DataFrame
-        """
-        import pandas as pd
-
-        return pd.DataFrame([self._line(one) for one in self._found], index=self.index)
+__all__ = ["RowQuestions"]
 
 
 class RowQuestions:
@@ -79,7 +35,7 @@ class RowQuestions:
     _subject: Subject
     _question: Question
 
-    def alternatives(self, X: Any, *, limit: int = 1000) -> RowAnswers[Alternatives]:
+    def alternatives(self, X: Any, *, limit: int = MOST_REASONS) -> RowAnswers[Alternatives]:
         """Tell which features are in every minimum reason of each row, and which in some.
 
         Parameters
@@ -106,18 +62,27 @@ class RowQuestions:
         Every reason of this size (1 feature) needs x0; no more features occur in some.
         """
         most = check_limit(limit)
-        taken, decisions = self._decisions(X)
+        self._check_proves()
+        taken = sift(self._subject, X, self.on_error)
         reasons = self._question.answer(taken.valid, None, silent=True)
-        fine = [i for i, status in enumerate(reasons.status.tolist()) if status == "ok"]
-        said = alternatives_of([decisions[i] for i in fine], [reasons[i] for i in fine], most)
-        found: list[Alternatives | None] = [None] * len(taken)
-        for i, one in zip(fine, said, strict=True):
-            found[int(taken.at[i])] = one
+        found = self._alternatives(taken, reasons, most)
         if reasons.flagged or taken.invalid:
             everything = reasons.among(taken.at, taken.rows, taken.invalid)
             warn_of(everything.status if taken.invalid else reasons.status, 2)
-        names = self.law.model.unit_names
-        return RowAnswers(found, partial(_alternatives_line, names), taken.index)
+        return alternatives_table(found, self.law.model.unit_names, taken.index)
+
+    def _alternatives(
+        self, taken: Sifted, reasons: SufficientReasons, limit: int = MOST_REASONS
+    ) -> list[Alternatives | None]:
+        """Return the alternatives of rows whose reasons are known; None of those flagged."""
+        self._check_proves()
+        fine = [i for i, status in enumerate(reasons.status.tolist()) if status == "ok"]
+        decisions = self._decisions(taken)
+        said = alternatives_of([decisions[i] for i in fine], [reasons[i] for i in fine], limit)
+        found: list[Alternatives | None] = [None] * len(taken)
+        for i, one in zip(fine, said, strict=True):
+            found[int(taken.at[i])] = one
+        return found
 
     def breaking_sets(self, X: Any) -> RowAnswers[BreakingSet]:
         """Find for each row the fewest features without which no others settle the decision.
@@ -144,9 +109,10 @@ class RowQuestions:
         >>> explainer.breaking_sets(X)[0].feature_names
         ('x0',)
         """
-        taken, decisions = self._decisions(X)
+        self._check_proves()
+        taken = sift(self._subject, X, self.on_error)
         found: list[BreakingSet | None] = [None] * len(taken)
-        for at, decision in zip(taken.at.tolist(), decisions, strict=True):
+        for at, decision in zip(taken.at.tolist(), self._decisions(taken), strict=True):
             try:
                 found[at] = breaking_set_of(decision)
             except UnreachableError:  # nothing need be known of this row
@@ -188,25 +154,17 @@ class RowQuestions:
         found, index = outlooks_of(self._subject, self.law, self.masker, *asked)
         return RowAnswers(found, _outlook_line, index)
 
-    def _decisions(self, X: Any) -> tuple[Sifted, list[Decision]]:
-        """Return rows as they come, and the decisions of those that are valid."""
+    def _check_proves(self) -> None:
+        """Say that samples cannot answer."""
         if self.method != "certified":
             raise InvalidInputError(
                 f"only method='certified' proves what such an answer says, got {self.method!r}."
             )
-        taken = sift(self._subject, X, self.on_error)
+
+    def _decisions(self, taken: Sifted) -> list[Decision]:
+        """Return the decisions of rows that are valid."""
         options = self._question.options
-        return taken, [Decision(self.law, row, options) for row in taken.valid]
-
-
-def _alternatives_line(names: Sequence[str], one: Alternatives | None) -> dict[str, Any]:
-    """Return a line of the table; lists of names are empty where a row is flagged."""
-    groups = ("necessary", "possible", "undecided")
-    return {
-        "size": None if one is None else one.size,
-        "minimality": None if one is None else one.reason.minimality,
-        **{g: [] if one is None else [names[u] for u in getattr(one, g)] for g in groups},
-    }
+        return [Decision(self.law, row, options) for row in taken.valid]
 
 
 def _outlook_line(one: Outlook | None) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from slicer import Obj, Slicer
 
 from sklearn_probsr.explain._index import row_index
 from sklearn_probsr.explain._pending import Pending
+from sklearn_probsr.explain._row_answers import alternatives_table
 from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["SlicedExplanation"]
@@ -32,6 +34,7 @@ class SlicedExplanation(shap.Explanation):
     """
 
     _pending: Pending | None = None
+    _others: tuple[Alternatives | None, ...] | None = None
     _slicer: Any
 
     def __init__(
@@ -45,9 +48,11 @@ class SlicedExplanation(shap.Explanation):
         output_names: str | Sequence[str],
         in_probability: bool = False,
         index: Any = None,
+        alternatives: Sequence[Alternatives | None] | None = None,
     ) -> None:
         self.in_probability = in_probability
         self._reasons = reasons
+        self._others = None if alternatives is None else tuple(alternatives)
         self._index = row_index(index, len(reasons))
         names = (list(feature_names), output_names)
         if isinstance(data, SparseRows):
@@ -98,12 +103,18 @@ class SlicedExplanation(shap.Explanation):
 
     def _fill_in(self, pending: Pending) -> None:
         history = self.op_history
-        self._reasons, self._index = self._reasons[np.atleast_1d(pending.at)], self.index
+        self._keep(np.atleast_1d(pending.at))
         self._pending = None
         self._fill(*pending.arrays(), pending.names)
         if pending.at.ndim == 0:
             self._slicer = self._slicer[0]
         self.op_history = history
+
+    def _keep(self, at: NDArray[np.intp]) -> None:
+        """Forget what is known of all rows but some."""
+        names, others = self.index, self._others
+        self._reasons, self._index = self._reasons[at], names
+        self._others = None if others is None else tuple(others[i] for i in at.tolist())
 
     @property
     def _at(self) -> NDArray[np.intp]:
@@ -227,6 +238,16 @@ class SlicedExplanation(shap.Explanation):
         return self._reasons if self._is_whole else self._reasons[np.atleast_1d(self._at)]
 
     @property
+    def alternatives(self) -> Any:
+        """What all minimum reasons of each row share, if the explainer was asked for that."""
+        if self._others is None:
+            return None
+        if self._at.ndim == 0:
+            return self._others[int(self._at)]
+        found = [self._others[i] for i in self._at.tolist()]
+        return alternatives_table(found, self._reasons.model.unit_names, self.index)
+
+    @property
     def delta(self) -> float:
         """The probability that was asked for."""
         return self._reasons.delta
@@ -286,7 +307,7 @@ class SlicedExplanation(shap.Explanation):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: these rows, and not the others that they were cut from."""
         twin, at = copy.copy(self), np.atleast_1d(self._at)
-        twin._reasons, twin._index = self._reasons[at], self.index
+        twin._keep(at)
         if twin._pending is not None:
             at = np.arange(len(at)) if self._at.ndim else np.array(0)
             twin._pending = replace(twin._pending, at=at)

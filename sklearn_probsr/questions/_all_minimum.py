@@ -5,10 +5,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from threading import Lock
 
 from sklearn_probsr.questions._asking import Decision
+from sklearn_probsr.results._reason import SufficientReason
 
-__all__ = ["Enumeration", "by_asking", "by_rank"]
+__all__ = ["MinimumReasons"]
 
 Bound = Callable[[tuple[int, ...]], tuple[bool | None, float]]
 
@@ -87,4 +90,70 @@ def by_asking(decision: Decision, size: int, first: tuple[int, ...], worth: floa
                 kept.append(feature)
 
     found.sets = walk()
+    return found
+
+
+class MinimumReasons:
+    """The minimum reasons of a decision, each found once, when somebody asks for it."""
+
+    def __init__(self, decision: Decision, reason: SufficientReason, limit: int) -> None:
+        self._found: list[tuple[int, ...]] = []
+        self._lock = Lock()
+        self._limit = limit
+        self._known = reason.minimality == "minimum"
+        self._enumeration = _enumerate(decision, reason)
+        self._at_end = False
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        i = 0
+        while self._reach(i):
+            yield self._found[i]
+            i += 1
+
+    def __repr__(self) -> str:
+        return f"<{len(self._found)} minimum reasons found so far>"
+
+    def _reach(self, i: int) -> bool:
+        """Find reasons until there is one of some number; False if there is none."""
+        with self._lock:
+            while len(self._found) <= i and not self._at_end:
+                if len(self._found) >= self._limit:
+                    return False
+                more = next(self._enumeration.sets, None)
+                if more is None:
+                    self._at_end = True
+                else:
+                    self._found.append(tuple(sorted(more)))
+        return i < len(self._found)
+
+    @property
+    def count(self) -> int:
+        """How many there are, up to the limit."""
+        self._reach(self._limit - 1)
+        return len(self._found)
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all."""
+        self._reach(self._limit - 1)
+        with self._lock:
+            if not self._at_end and len(self._found) == self._limit:
+                more = list(islice(self._enumeration.sets, 1))
+                self._at_end = not more
+                self._enumeration.sets = iter(())
+                self._enumeration.open |= bool(more)
+        return self._known and self._at_end and not self._enumeration.open
+
+
+def _enumerate(decision: Decision, reason: SufficientReason) -> Enumeration:
+    """Return the minimum reasons, one of which is known."""
+    forced = decision.task.include
+    first = tuple(sorted(reason.features))
+    if reason.minimality != "minimum":
+        return Enumeration(iter([first]), open=True)
+    ranked = decision.law.ranked_sets(decision.row, decision.task)
+    if ranked is None or reason.size == len(forced):
+        return by_asking(decision, reason.size, first, reason.guarantee.lower)
+    found = by_rank(reason.size - len(forced), *ranked)
+    found.sets = ((*forced, *chosen) for chosen in found.sets)
     return found

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from itertools import islice
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +13,20 @@ from numpy.typing import ArrayLike
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._base import Model
-from sklearn_probsr.questions._all_minimum import Enumeration, by_asking, by_rank
+from sklearn_probsr.questions._all_minimum import MinimumReasons
 from sklearn_probsr.questions._asking import Decision
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.search._arguments import Options
 
-__all__ = ["Alternatives", "alternatives", "alternatives_of"]
+__all__ = ["MOST_REASONS", "Alternatives", "alternatives", "alternatives_of", "check_limit"]
+
+# So many minimum reasons are enumerated unless asked otherwise.
+MOST_REASONS = 1000
 
 # Where every feature has to be asked about, so many outside the reason are; the others stay open.
 _MOST_ASKED = 256
+# So many features of which a word stays open are named.
+_NAMED = 6
 
 
 def alternatives(
@@ -32,7 +35,7 @@ def alternatives(
     *,
     delta: float = 0.95,
     distribution: Any = None,
-    limit: int = 1000,
+    limit: int = MOST_REASONS,
     include: Iterable[int | str] = (),
     exclude: Iterable[int | str] = (),
     prove: str | bool = "auto",
@@ -218,6 +221,8 @@ class Alternatives:
     undecided : tuple of int
         Features of which one or the other stays open. If it is not proved that ``reason`` is
         minimum, these are all that might matter.
+    n_necessary, n_possible : int or None
+        How many are in every one, and in some; None where undecided features might add to them.
     indispensable : tuple of int
         Features in every reason of any size: without one of them delta is out of reach.
     reasons : iterable of tuple of int
@@ -274,85 +279,64 @@ class Alternatives:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
-    def __str__(self) -> str:
-        names = self.decision.law.model.unit_names
-        noun = "feature" if self.size == 1 else "features"
-        if self.reason.minimality != "minimum":
+    @property
+    def n_necessary(self) -> int | None:
+        """How many features are in every minimum reason; None where that stays open."""
+        return None if self._unproved or self._perhaps_needed else len(self.necessary)
+
+    @property
+    def n_possible(self) -> int | None:
+        """How many features are in some minimum reason; None where that stays open."""
+        return None if self._unproved or self._perhaps_possible else len(self.possible)
+
+    @property
+    def _unproved(self) -> bool:
+        return self.reason.minimality != "minimum"
+
+    @property
+    def _perhaps_needed(self) -> list[int]:
+        """Undecided features that are in some reason; no other can be in all of them."""
+        return [u for u in self.undecided if u in self.possible]
+
+    @property
+    def _perhaps_possible(self) -> list[int]:
+        return [u for u in self.undecided if u not in self.possible]
+
+    def words(self, sized: bool = True) -> str:
+        """Say what all minimum reasons share, and what some have; what is open is named so.
+
+        Parameters
+        ----------
+        sized : bool, default=True
+            Whether to say how many features they have.
+
+        Returns
+        -------
+        str
+        """
+        size = f"{self.size} {'feature' if self.size == 1 else 'features'}"
+        if self._unproved:
             return (
-                f"It is not proved that a reason of {self.size} {noun} is the smallest, so nothing "
-                "is said of the others."
+                f"It is not proved that a reason of {size} is the smallest, so nothing is said of "
+                "the others."
             )
-        needs = ", ".join(names[u] for u in self.necessary) or "no feature in particular"
-        more = len(set(self.possible) - set(self.necessary))
-        others = (
-            f"{more or 'no'} more {'feature occurs' if more == 1 else 'features occur'} in some"
-        )
-        text = f"Every reason of this size ({self.size} {noun}) needs {needs}; {others}."
-        open_ones = len(self.undecided)
-        return f"{text} Of {open_ones} it stays undecided." if open_ones else text
+        names = self.decision.law.model.unit_names
+        needs = [names[u] for u in self.necessary]
+        needs += [f"perhaps {names[u]}" for u in self._perhaps_needed]
+        named = {*self.necessary, *self._perhaps_needed}
+        more = len(set(self.possible) - named)
+        others = f"{more or 'no'}{' more' if needs else ''} feature"
+        others += " occurs" if more == 1 else "s occur"
+        perhaps = [names[u] for u in self._perhaps_possible]
+        if perhaps:
+            left = f" and {len(perhaps) - _NAMED} more" if len(perhaps) > _NAMED else ""
+            known = f"{others} in some, and" if more else "in some there is"
+            others = f"{known} perhaps {', '.join(perhaps[:_NAMED])}{left}"
+        else:
+            others += " in some"
+        told = f" ({size})" if sized else ""
+        needed = ", ".join(needs) or "no feature in particular"
+        return f"Every reason of this size{told} needs {needed}; {others}."
 
-
-class MinimumReasons:
-    """The minimum reasons of a decision, each found once, when somebody asks for it."""
-
-    def __init__(self, decision: Decision, reason: SufficientReason, limit: int) -> None:
-        self._found: list[tuple[int, ...]] = []
-        self._lock = Lock()
-        self._limit = limit
-        self._known = reason.minimality == "minimum"
-        self._enumeration = _enumerate(decision, reason)
-        self._at_end = False
-
-    def __iter__(self) -> Iterator[tuple[int, ...]]:
-        i = 0
-        while self._reach(i):
-            yield self._found[i]
-            i += 1
-
-    def __repr__(self) -> str:
-        return f"<{len(self._found)} minimum reasons found so far>"
-
-    def _reach(self, i: int) -> bool:
-        """Find reasons until there is one of some number; False if there is none."""
-        with self._lock:
-            while len(self._found) <= i and not self._at_end:
-                if len(self._found) >= self._limit:
-                    return False
-                more = next(self._enumeration.sets, None)
-                if more is None:
-                    self._at_end = True
-                else:
-                    self._found.append(tuple(sorted(more)))
-        return i < len(self._found)
-
-    @property
-    def count(self) -> int:
-        """How many there are, up to the limit."""
-        self._reach(self._limit - 1)
-        return len(self._found)
-
-    @property
-    def complete(self) -> bool:
-        """Whether these are all."""
-        self._reach(self._limit - 1)
-        with self._lock:
-            if not self._at_end and len(self._found) == self._limit:
-                more = list(islice(self._enumeration.sets, 1))
-                self._at_end = not more
-                self._enumeration.sets = iter(())
-                self._enumeration.open |= bool(more)
-        return self._known and self._at_end and not self._enumeration.open
-
-
-def _enumerate(decision: Decision, reason: SufficientReason) -> Enumeration:
-    """Return the minimum reasons, one of which is known."""
-    forced = decision.task.include
-    first = tuple(sorted(reason.features))
-    if reason.minimality != "minimum":
-        return Enumeration(iter([first]), open=True)
-    ranked = decision.law.ranked_sets(decision.row, decision.task)
-    if ranked is None or reason.size == len(forced):
-        return by_asking(decision, reason.size, first, reason.guarantee.lower)
-    found = by_rank(reason.size - len(forced), *ranked)
-    found.sets = ((*forced, *chosen) for chosen in found.sets)
-    return found
+    def __str__(self) -> str:
+        return self.words()

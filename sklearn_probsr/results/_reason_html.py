@@ -14,8 +14,8 @@ __all__ = ["reason_card", "reasons_table"]
 _DIGITS = 4
 
 
-def reason_card(reason: Any, called: Any = None) -> str:
-    """Return a reason as a card: the class and how sure, the facts, and what is proved."""
+def reason_card(reason: Any, called: Any = None, more: str = "") -> str:
+    """Return a reason as a card: the class and how sure, the facts, what is proved, and more."""
     if reason.status == "invalid":
         told = "No class, no reason" if called is None else f"Row {called}: no class, no reason"
         return card(line(told, head=True), line(reason.message))
@@ -35,6 +35,7 @@ def reason_card(reason: Any, called: Any = None) -> str:
         bullets(marked_facts(reason)),
         line(size),
         line(over),
+        *([line(more)] if more else []),
     ]
     if reason.status != "ok":
         parts.append(line(strong(reason.status), ": ", reason.message))

@@ -4,10 +4,12 @@
 them before you commit them.
 """
 
+import copy
 import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from sklearn_probsr import (
+    ArgmaxModel,
     Comparison,
     InvalidInputError,
     LinearModel,
@@ -111,6 +114,14 @@ def title(ax: Any) -> str:
 
 def refused(message: str) -> Any:
     return pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$")
+
+
+@cache
+def shared() -> ReasonExplanation:
+    """Return reasons that were asked for what every other of their size has."""
+    model = LinearModel([5, 2, 2, 2, 1], threshold=7, feature_names=list("abcde"))
+    rows = [[1, 1, 1, 1, 1], [1, 1, 0, 1, 0], [0, 0, 0, 0, 0], [0, 1, 0, 0, 1]]
+    return SufficientReasonExplainer(model, delta=0.9)(rows, alternatives=True)
 
 
 # --- Where they draw -------------------------------------------------------------------------
@@ -312,6 +323,99 @@ def test_several_classes_name_the_runner_up():
         line = title(plots.waterfall(found[i])).split("\n")[-1].replace("\\$", "$")
         assert line == f"runner-up: {name}, behind by {scores[i, first] - scores[i, second]:.3g}"
     assert "runner-up" not in title(plots.waterfall(explanation()[0]))
+
+
+def test_a_waterfall_marks_what_every_reason_of_its_size_has():
+    """A full diamond is before a fact that every reason has, an empty one before others."""
+    ax = plots.waterfall(shared()[0])
+    assert ticks(ax) == ["◆ a = 1", "◇ b = 1"]
+    assert ax.get_xlabel().split("\n")[1:] == [
+        "◆ in every reason of this size, ◇ in some of them",
+        "2 more features are in some of them",
+    ]
+    told = shared().reasons
+    plain = SufficientReasonExplainer(told.model, delta=0.9)(told.rows)
+    assert ticks(plots.waterfall(plain[0])) == ["a = 1", "b = 1"]
+
+
+def test_what_is_open_is_marked_as_open():
+    """A fact that may be in every reason has a question mark, and no diamond."""
+    open_ones = copy.copy(shared()[:1])
+    one = open_ones.alternatives[0]
+    open_ones._others = (replace(one, necessary=(), undecided=(0, 4)),)
+    ax = plots.waterfall(open_ones[0])
+    assert ticks(ax) == ["(?) a = 1", "◇ b = 1"]
+    assert ax.get_xlabel().split("\n")[1:] == [
+        "◇ in some of them, (?) in some, perhaps in every one",
+        "2 more features are in some of them",
+        "of 1 feature that is undecided",
+    ]
+    unproved = replace(one, reason=replace(one.reason, minimality="subset-minimal"))
+    open_ones._others = (replace(unproved, necessary=(), possible=(), undecided=(0, 1, 2)),)
+    ax = plots.waterfall(open_ones[0])
+    assert ticks(ax) == ["a = 1", "b = 1"]
+    assert ax.get_xlabel().endswith("\nnot proved to be the smallest: others are not known")
+    assert "in 1 row of some features it stays undecided" in title(plots.frequency(open_ones))
+    assert "in 1 row of some features it" in plots.reasons_heatmap(open_ones).get_xlabel()
+
+
+def test_frequencies_show_what_every_reason_and_some_reason_has():
+    """Beside each share: of the rows whose reasons all have the feature, and of which some do."""
+    found = shared()
+    ax = plots.frequency(found)
+    order = ticks(ax)
+    others, won = found.alternatives, found.prediction
+    sides = {1: {}, 0: {}}
+    for side, told in sides.items():
+        rows = [one for one, label in zip(others, won, strict=True) if label == side]
+        for group in ("necessary", "possible"):
+            told[group] = [
+                sum("abcde".index(u) in getattr(one, group) for one in rows) / len(rows)
+                for u in order
+            ]
+    width, bars_of = len(order), [bar.get_width() for bar in ax.patches]
+    parts = [bars_of[k : k + width] for k in range(0, len(bars_of), width)]
+    assert len(parts) == 6  # for each class the share, that of some, that of every
+    assert parts[1] == pytest.approx(sides[0]["possible"])
+    assert parts[2] == pytest.approx(sides[0]["necessary"])
+    assert parts[4] == pytest.approx(sides[1]["possible"])
+    assert parts[5] == pytest.approx(sides[1]["necessary"])
+    keys = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert keys[-2:] == ["in some of that size", "in every reason of that size"]
+
+
+def test_heatmaps_mark_cells_of_every_reason_and_of_others():
+    """A line runs through cells that every reason has, and those of other reasons are grey."""
+    found = shared()
+    ax = plots.reasons_heatmap(found)
+    assert "\ngrey: in another reason of that size; line: in every one" in ax.get_xlabel()
+    others = list(found.alternatives)
+    lines = [line for line in ax.collections if line.get_linewidth()[0] == 1.6]
+    assert sum(len(line.get_segments()) for line in lines) == sum(
+        len(one.necessary) for one in others
+    )
+    grey = [np.ma.filled(image.get_array(), np.nan) for image in ax.images][-1]
+    assert np.isfinite(grey).sum() == sum(
+        len(set(one.possible) - set(one.reason.features)) for one in others
+    )
+
+
+def test_several_classes_have_both_shares_in_the_table():
+    """Under a share stand those of the rows in which every reason, and some, has the feature."""
+    rows = np.random.default_rng(0).integers(0, 2, (30, 4))
+    model = ArgmaxModel([[3, 1, 0, 0], [0, 3, 1, 0], [0, 0, 2, 2]], [0.5, 0.25, 0])
+    found = SufficientReasonExplainer(model, rows, delta=0.8)(rows, alternatives=True)
+    ax = plots.frequency(found)
+    assert ax.get_xlabel().endswith("small: in every reason of that size, to in some of them")
+    own = found.prediction == 0
+    some = [one for one, inside in zip(found.alternatives, own, strict=True) if inside]
+    shares = [
+        100 * sum(0 in group for group in groups) / len(some)
+        for groups in ([o.necessary for o in some], [o.possible for o in some])
+    ]
+    place = next(i for i, name in enumerate(ticks(ax)) if name == found.reasons.model.unit_names[0])
+    small = {tuple(np.round(t.get_position(), 2)): t.get_text() for t in ax.texts}
+    assert small[(0, place + 0.3)] == f"{shares[0]:.0f} to {shares[1]:.0f}%"
 
 
 def test_a_curve_holds_the_enclosures():

@@ -1,5 +1,7 @@
 """Alternatives and breaking sets of rows as they come."""
 
+import pickle
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +13,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sklearn_probsr import InvalidInputError, LinearModel, SufficientReasonExplainer
+from sklearn_probsr import (
+    InvalidInputError,
+    LinearModel,
+    SufficientReasonExplainer,
+    alternatives,
+)
 
 
 @pytest.fixture(scope="module")
@@ -128,3 +135,80 @@ def test_only_what_may_be_chosen_is_said_of(masker):
         assert set(found.possible) == set().union(*least)
         assert set(found.necessary) == set.intersection(*least)
         assert {frozenset(s) for s in found.reasons} == set(map(frozenset, least))
+
+
+@pytest.fixture(scope="module")
+def told(jobs):
+    """Reasons that were asked for their alternatives."""
+    X, explainer = jobs
+    return explainer(X[:12], alternatives=True)
+
+
+def test_sentences_tell_what_every_reason_needs(jobs, told):
+    """Asked for alternatives, a sentence has a second one, through slices, pickles and views."""
+    X, explainer = jobs
+    plain, others = explainer(X[:12]), explainer.alternatives(X[:12])
+    assert plain.alternatives is None
+    for i in range(12):
+        expected = f"{plain.describe(i)} {others[i].words(sized=False)}"
+        assert told.describe(i) == told[i].describe() == told[[3, i]].describe(1) == expected
+        assert expected.count("Every reason of this size needs ") == 1
+    assert told.alternatives.to_frame().equals(others.to_frame())
+    assert "Every reason of this size needs" in told[0]._repr_html_()
+    assert "Every reason of this size needs" not in plain[0]._repr_html_()
+    again = pickle.loads(pickle.dumps(told[4:6]))
+    assert [again.describe(k) for k in (0, 1)] == [told.describe(i) for i in (4, 5)]
+    assert told[4:6].as_guarantee().describe(1) == told.describe(5)
+    joined = type(told).concatenate([told[:2], told[7:8]])
+    assert joined.describe(2) == told.describe(7)
+    assert type(told).concatenate([told[:2], plain[7:8]]).describe(0) == plain.describe(0)
+
+
+def test_flagged_rows_and_sparse_ones_have_words_of_their_own(jobs):
+    """A row that is flagged has no second sentence; rows that are sparse keep theirs."""
+    X, explainer = jobs
+    bad = X[:3].astype({"age": float})
+    bad.loc["row 1", "age"] = np.inf
+    with pytest.warns(UserWarning, match="1 of 3 rows"):
+        found = explainer(bad, alternatives=True)
+    assert found.alternatives[1] is None
+    assert found.describe(1).startswith("No class, no reason")
+    assert "Every reason" in found.describe(2)
+    rng = np.random.default_rng(0)
+    rows = sparse.csr_array((rng.random((60, 40)) < 0.1).astype(float))
+    model = LogisticRegression().fit(rows, np.asarray(rows[:, [0]].todense()).ravel() > 0)
+    words = SufficientReasonExplainer(model, rows, delta=0.9)(rows[:5], alternatives=True)
+    assert words[3].describe() == words.describe(3)
+    assert words[1:4][2].describe() == words.describe(3)
+    assert "of this size needs" in words.describe(3)
+
+
+def test_what_is_open_is_never_told_as_known():
+    """Undecided features are named as such, and counts that they might change are not told."""
+    model = LinearModel([3, 2, 2, 1, 1], threshold=4, feature_names=list("abcde"))
+    found = alternatives(model, [1] * 5, delta=0.9)
+    open_ones = replace(found, necessary=(0,), possible=(0, 1, 2), undecided=(2, 3))
+    assert open_ones.words(sized=False) == (
+        "Every reason of this size needs a, perhaps c; 1 more feature occurs in some, and perhaps "
+        "d."
+    )
+    assert (open_ones.n_necessary, open_ones.n_possible) == (None, None)
+    nothing = replace(found, necessary=(), possible=(0,), undecided=(1, 2, 3, 4))
+    assert nothing.words(sized=False) == (
+        "Every reason of this size needs no feature in particular; 1 feature occurs in some, and "
+        "perhaps b, c, d, e."
+    )
+    assert (nothing.n_necessary, nothing.n_possible) == (0, None)
+    unproved = replace(found, reason=replace(found.reason, minimality="subset-minimal"))
+    assert (unproved.n_necessary, unproved.n_possible) == (None, None)
+    assert unproved.words() == (
+        "It is not proved that a reason of 1 feature is the smallest, so nothing is said of the "
+        "others."
+    )
+
+
+def test_samples_do_not_tell_of_alternatives():
+    """A call that asks a sampling explainer for alternatives is refused before any work."""
+    explainer = SufficientReasonExplainer(([1.0, 2.0], -1.0), method="monte-carlo", seed=0)
+    with pytest.raises(InvalidInputError, match=r"^only method='certified' proves"):
+        explainer([[1, 1]], alternatives=True)

@@ -133,7 +133,7 @@ def test_nothing_needs_to_be_known():
     assert list(found.reasons) == [()]
     assert found.complete
     assert str(found) == (
-        "Every reason of this size (0 features) needs no feature in particular; no more features "
+        "Every reason of this size (0 features) needs no feature in particular; no features "
         "occur in some."
     )
 

@@ -9,12 +9,14 @@ import numpy as np
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.pictures import _canvas as canvas
 from sklearn_probsr.explain.pictures._canvas import BLUE, GREY, PALE, RED
+from sklearn_probsr.explain.pictures._marks import legend_of, mark_of
 from sklearn_probsr.model._enclosure import lower_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sklearn_probsr.explain._explanation import ReasonExplanation
+    from sklearn_probsr.questions._alternatives import Alternatives
     from sklearn_probsr.results._reason import SufficientReason
 
 __all__ = ["waterfall"]
@@ -50,6 +52,8 @@ def waterfall(
         The title says the guarantee, and over what. The decision function is measured from the
         threshold, so that the class changes at 0, the black line. A fact that speaks against the
         class has "although" before it. An empty reason is drawn as what it is: no fact is needed.
+        Of an explanation that was asked for ``alternatives``, facts that every reason of this size
+        has are marked with a full diamond, the others with an empty one.
     """
     one = canvas.batch(reason, "waterfall", ("ok", "unreachable"))
     if len(one.reasons) > 1:
@@ -57,9 +61,11 @@ def waterfall(
             f"waterfall draws one row, this explanation has {len(one.reasons)}. Write reasons[0]."
         )
     told, base = one._told(0), float(one.base_values[0])
-    bars = _bars(one, told, canvas.at_least_one(max_display, "max_display"))
+    others = None if one.alternatives is None else one.alternatives[0]
+    bars = _bars(one, told, others, canvas.at_least_one(max_display, "max_display"))
     tall = max([1.0, *((1 + name.count("\n")) / 2 for name, _ in bars)])
-    ax = canvas.axes(ax, 7.0, max(len(bars), _ROOM) * tall + 3.6)
+    legend = legend_of(others)
+    ax = canvas.axes(ax, 7.0, max(len(bars), _ROOM) * tall + 3.6 + 0.45 * len(legend))
     ends = base + np.cumsum([0.0, *(value for _, value in bars)])
     for i, (_, value) in enumerate(bars):
         _bar(ax, i, float(ends[i]), value)
@@ -80,7 +86,7 @@ def waterfall(
     ax.set_xlim(low - pad, high + pad)
     if one.in_probability:  # room for numbers beyond 1, but no ticks
         ax.set_xticks([tick for tick in ax.get_xticks() if low - pad <= tick <= 1])
-    ax.set_xlabel(_axis_name(one))
+    ax.set_xlabel("\n".join([_axis_name(one), *map(canvas.drawable, legend)]))
     ax.annotate(
         f"{name}\n{canvas.number(base, '')}", (base, 1.0), xycoords=("data", "axes fraction"),
         xytext=(0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8, color=GREY,
@@ -91,12 +97,13 @@ def waterfall(
 
 
 def _bars(
-    one: ReasonExplanation, told: SufficientReason, max_display: int
+    one: ReasonExplanation, told: SufficientReason, others: Alternatives | None, max_display: int
 ) -> list[tuple[str, float]]:
     """Return facts and values; by size, or in the order in which gains in probability are taken."""
     values = one.values[0, list(told.features)].tolist()
     facts = [
-        f"{'although ' if unit in told.against else ''}{canvas.short_fact(fact, name)}"
+        f"{canvas.drawable(mark_of(others, unit))}{'although ' if unit in told.against else ''}"
+        f"{canvas.short_fact(fact, name)}"
         for unit, fact, name in zip(told.features, told.facts, told.feature_names, strict=True)
     ]
     bars = list(zip(facts, values, strict=True))

@@ -1,0 +1,77 @@
+"""RowAnswers: what was found for each of some rows, as a sequence and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from sklearn_probsr.questions._alternatives import Alternatives
+
+__all__ = ["RowAnswers", "alternatives_table"]
+
+T = TypeVar("T")
+
+
+class RowAnswers(Generic[T]):
+    """What was found for each of some rows; None of a row that could not be asked.
+
+    Parameters
+    ----------
+    found : sequence
+        One answer for each row.
+    line : callable
+        What makes a line of a table of an answer.
+    index : pandas Index
+        What the rows are called.
+    """
+
+    def __init__(
+        self,
+        found: Sequence[T | None],
+        line: Callable[[T | None], dict[str, Any]],
+        index: Any,
+    ) -> None:
+        self._found, self._line, self.index = tuple(found), line, index
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return RowAnswers(self._found[i], self._line, self.index[i])
+        return self._found[i]
+
+    def __iter__(self) -> Iterator[T | None]:
+        return iter(self._found)
+
+    def __repr__(self) -> str:
+        return f"RowAnswers(<{len(self)} rows>)"
+
+    def to_frame(self) -> Any:
+        """Return one line for each row, with the index of the rows and features by name.
+
+        Returns
+        -------
+        DataFrame
+        """
+        import pandas as pd
+
+        return pd.DataFrame([self._line(one) for one in self._found], index=self.index)
+
+
+def alternatives_table(
+    found: Sequence[Alternatives | None], names: Sequence[str], index: Any
+) -> RowAnswers[Alternatives]:
+    """Return the alternatives of rows, which a table tells by name."""
+    return RowAnswers(found, partial(_alternatives_line, names), index)
+
+
+def _alternatives_line(names: Sequence[str], one: Alternatives | None) -> dict[str, Any]:
+    """Return a line of the table; lists of names are empty where a row is flagged."""
+    groups = ("necessary", "possible", "undecided")
+    return {
+        "size": None if one is None else one.size,
+        "minimality": None if one is None else one.reason.minimality,
+        **{g: [] if one is None else [names[u] for u in getattr(one, g)] for g in groups},
+    }
