@@ -35,7 +35,8 @@ __all__ = [
     "shared_out",
 ]
 
-# Relative weights of the variance in the rankings; 0 is the mean cost, the signed SHAP value.
+# Relative weights of the variance in the rankings (Proposition 120); 0 is the mean cost, the signed
+# SHAP value.
 _LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
 # Models with so few units, and so few values, are counted; spectra pay beyond.
 _FEW = 24
