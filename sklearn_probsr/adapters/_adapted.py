@@ -17,7 +17,7 @@ from sklearn_probsr.adapters._hashed import words_in
 from sklearn_probsr.adapters._labels import is_number
 from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._running import Input
-from sklearn_probsr.adapters._states import computed, count_rows, gather, tried
+from sklearn_probsr.adapters._states import categories, computed, count_rows, gather, tried
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import MISSING, Unit, value_text
@@ -178,6 +178,13 @@ class Adapted:
         if self._bases[at[0]].own is not None:  # a word of a text
             return None
         return tried(self._bases, self.feature_names, self._raw.named, at, values)
+
+    def categories(self, unit: int) -> list[tuple[str, tuple[float, ...]]] | None:
+        """Return the categories of a unit, and what each becomes; None if it has numbers."""
+        at = self.units[unit].columns
+        if self._bases[at[0]].own is not None:
+            return None
+        return categories(self._bases, self.feature_names, self._raw.named, at)
 
     def is_monotone(self, unit: int) -> bool:
         """Whether the only column of a unit is declared never to fall where its raw one grows."""

@@ -133,6 +133,22 @@ def tried(
     return _Trials(bases, raw_names, named)._run({bases[at[0]].raw: list(values)}, at)
 
 
+def categories(
+    bases: Sequence[Base], raw_names: Sequence[str], named: bool, at: Sequence[int]
+) -> list[tuple[str, tuple[float, ...]]] | None:
+    """Return what the categories of one unit are called, and what each becomes in its columns.
+
+    One is `MISSING`, and one `OTHER`, if they are taken. None if there are numbers among them.
+    """
+    if not all(bases[i].kind is Kind.FINITE for i in at):
+        return None
+    raw = bases[at[0]].raw
+    found = _Trials(bases, raw_names, named).states({raw: list(at)})[raw]
+    if any(candidate.place is not None for candidate, _ in found):
+        return None
+    return [(candidate.text, state) for candidate, state in found if state is not None]
+
+
 def _finite_unit(
     name: str,
     at: Sequence[int],

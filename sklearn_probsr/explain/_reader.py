@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.explain._sifted import sift
 from sklearn_probsr.explain._subject import Subject
-from sklearn_probsr.model._units import MISSING, Unit, value_text
+from sklearn_probsr.model._units import MISSING, Unit, exact_text, value_text
 from sklearn_probsr.rules._condition import Condition
 from sklearn_probsr.rules._cut import short_from, whole_from
-from sklearn_probsr.rules._phrases import could, range_text
+from sklearn_probsr.rules._phrases import categories_text, could, either, range_text
 from sklearn_probsr.rules._rule import Taken
 
 __all__ = ["RowReader"]
@@ -44,7 +44,7 @@ class RowReader:
 
     def __init__(self, subject: Subject, seen: Any) -> None:
         self.subject, self._seen = subject, seen
-        self._memo: dict[int, Any] = {}
+        self._memo: dict[Any, Any] = {}
         self._raw: tuple[NDArray[Any], NDArray[Any]] | None = None
 
     # Without the background; the values of features that are told by their raw ones go along.
@@ -67,9 +67,28 @@ class RowReader:
         unit = units[condition.unit]
         if unit.coded:
             return self._of_raw(condition, unit, given)
-        if condition.values is None and self._admits_missing(condition):
+        if condition.values is not None:
+            return self._of_categories(condition, str(given[condition.unit]))
+        if self._admits_missing(condition):
             return replace(condition, text=f"{condition.text} or {MISSING}", missing=True)
         return condition
+
+    def _of_categories(self, condition: Condition, own: str) -> Condition:
+        """Return a condition on states as one on all the categories that are in one of them."""
+        key = ("categories", condition.unit)
+        if key not in self._memo:
+            self._memo[key] = self.subject.categories(condition.unit)
+        known = self._memo[key]
+        if known is None:
+            return condition
+        inside = [text for text, state in known if state in (condition.values or ())]
+        outside = [text for text, _ in known if text not in inside]
+        others = [text for text in dict.fromkeys(inside) if text != own]
+        return replace(
+            condition,
+            text=categories_text(condition.feature, inside, outside),
+            slack=f"{condition.feature} could be {either(others)}" if others else "",
+        )
 
     def _admits_missing(self, condition: Condition) -> bool:
         """Tell whether a missing value is taken for one that satisfies a condition."""
@@ -193,7 +212,9 @@ def _key(value: Any) -> tuple[bool, Any]:
 
 def _listed(name: str, values: Sequence[Any]) -> str:
     """Say that a feature is one of some values that were seen."""
+    if len(values) == 1:
+        return f"{name}{':' if isinstance(values[0], str) else ' ='} {exact_text(values[0])}"
     if len(values) <= _MOST_LISTED:
-        return f"{name} in {{{', '.join(map(value_text, values))}}}"
+        return f"{name} in {{{', '.join(map(exact_text, values))}}}"
     first, last = value_text(values[0]), value_text(values[-1])
     return f"{name} one of {len(values)} values seen from {first} to {last}"

@@ -89,6 +89,13 @@ class Subject(ABC):
         """Return what raw values of a feature become in its columns; None if that is not known."""
         return None
 
+    def categories(self, unit: int) -> list[tuple[str, tuple[float, ...]]] | None:
+        """Return the categories of a feature, and what each becomes in its columns.
+
+        None if it has none, or if that is not known.
+        """
+        return None
+
     def is_monotone(self, unit: int) -> bool:
         """Whether a feature's column is declared never to fall where the raw one grows."""
         return False
@@ -205,6 +212,10 @@ class _Estimator(Subject):
 
     def tried(self, unit: int, values: Sequence[Any]) -> NDArray[np.float64] | None:
         found: NDArray[np.float64] | None = self.adapted.tried(unit, values)
+        return found
+
+    def categories(self, unit: int) -> list[tuple[str, tuple[float, ...]]] | None:
+        found: list[tuple[str, tuple[float, ...]]] | None = self.adapted.categories(unit)
         return found
 
     def is_monotone(self, unit: int) -> bool:

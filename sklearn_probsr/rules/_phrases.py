@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sklearn_probsr.model._units import MISSING, Unit, exact_text, unnamed
 
-__all__ = ["alone", "could", "range_text", "states_text"]
+__all__ = ["alone", "categories_text", "could", "either", "range_text", "states_text"]
 
 # Categories that are not admitted are told where they are fewer than those that are, and these
 # more than this.
@@ -63,6 +63,39 @@ def states_text(
     if bounded and len(others) < len(admitted) and len(admitted) > _FEW:
         return f"{unit.name} not in {_set([alone(unit, states[s]) for s in others])}"
     return f"{unit.name} in {_set([alone(unit, states[s]) for s in admitted])}"
+
+
+def categories_text(name: str, inside: Sequence[str], outside: Sequence[str]) -> str:
+    """Say which categories of a feature are admitted, given those that are not.
+
+    Examples
+    --------
+    >>> categories_text("job", ["nurse", "clerk", "missing"], ["cook"])
+    'job in {nurse, clerk} or missing'
+    >>> categories_text("job", ["nurse", "clerk", "pilot", "another category"], ["cook", "missing"])
+    'job not in {cook}'
+    """
+    listed = [text for text in dict.fromkeys(inside) if text != MISSING]
+    gap = [f"{name} is {MISSING}" if not listed else MISSING] if MISSING in inside else []
+    barred = [text for text in dict.fromkeys(outside) if text != MISSING]
+    if len(listed) == 1:
+        return " or ".join([f"{name}: {listed[0]}", *gap])
+    if len(barred) < len(listed) and len(listed) > _FEW:
+        if not barred:
+            return " or ".join([f"{name} is known", *gap])
+        return " or ".join([f"{name} not in {_set(barred)}", *gap])
+    return " or ".join([*([f"{name} in {_set(listed)}"] if listed else []), *gap])
+
+
+def either(texts: Sequence[str]) -> str:
+    """Join texts as alternatives.
+
+    Examples
+    --------
+    >>> either(["clerk", "cook", "nurse"])
+    'clerk, cook or nurse'
+    """
+    return " or ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
 def alone(unit: Unit, state: tuple[float, ...]) -> str:

@@ -18,7 +18,7 @@ from sklearn_probsr.laws._view import Row
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure, lower_text
 from sklearn_probsr.rules._condition import Condition
-from sklearn_probsr.rules._phrases import alone, could, range_text, states_text
+from sklearn_probsr.rules._phrases import alone, could, either, range_text, states_text
 from sklearn_probsr.rules._sides import NumberSide, Side, StateSide, sides_of
 from sklearn_probsr.rules._values import Numbers, States, Values
 from sklearn_probsr.rules._widening import Box, widen
@@ -213,12 +213,18 @@ def rule_of(
     nexts = box.nexts()
     told = (_condition(u, box, nexts, row, values) for u in features)
     conditions = tuple(c for c in told if c is not None)
+    for condition in conditions:
+        if condition.low == condition.high:  # a flag, which is told as it is
+            box.recut(condition.unit, condition.low, condition.high)
     if reader is not None:
         conditions = tuple(reader.told(c, given) for c in conditions)
         for condition in conditions:
             coded = condition.coded
-            if coded is not None and coded.values is None:
-                box.recut(coded.unit, coded.low, coded.high)
+            if coded is not None:
+                # Of values that are listed, the numbers between them are not admitted.
+                ends = [v[0] for v in coded.values or () if len(v) == 1]
+                low, high = (min(ends), max(ends)) if ends else (coded.low, coded.high)
+                box.recut(coded.unit, low, high)
     several = len(rest.duels) > 1
     return Rule(conditions, label, box.guarantee(), float(delta), conservative=several, **common)
 
@@ -250,7 +256,7 @@ def _condition(u: int, box: Box, nexts: list[str], row: Row, values: Values) -> 
             unit.name,
             states_text(unit, kind.known, admitted, kind.bounded),
             values=tuple(kind.known[s] for s in admitted),
-            slack=f"{unit.name} could be {_either(others)}" if others else "",
+            slack=f"{unit.name} could be {either(others)}" if others else "",
             next_step=status,
             unit=u,
             columns=unit.columns,
@@ -281,7 +287,8 @@ def _range(
             low = cut
     if low == -math.inf and high == math.inf:
         return None
-    if kind.is_flag and own in (0.0, 1.0) and not any(step for _, _, step in sides):
+    others = [v for v in kind.known.tolist() if v != own]
+    if kind.is_flag and own in (0.0, 1.0) and not any(low <= v <= high for v in others):
         low = high = own  # "married = 1", though 2 would do as well
     name = f"{unit.name} coded as" if unit.coded else unit.name
     return Condition(
@@ -295,7 +302,3 @@ def _range(
         columns=unit.columns,
         reach=(reach[0], reach[1]),
     )
-
-
-def _either(texts: Sequence[str]) -> str:
-    return " or ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))

@@ -37,6 +37,7 @@ from sklearn_probsr import (
 )
 from tests.explained import explanation, tumours
 from tests.laws.test_own_law import Mixture, MixtureLaw
+from tests.rules.printed import satisfies
 
 
 @pytest.fixture(scope="module")
@@ -80,38 +81,6 @@ def told(people):
     explainer = SufficientReasonExplainer(model, X[:150], delta=0.9)
     reasons = explainer(X[150:190])
     return explainer, reasons, reasons.rules(X[:250], held_out=X[250:])
-
-
-def satisfies(text, row):
-    """Tell whether a raw row satisfies a printed rule, reading nothing but the text."""
-    for part in re.split(r" and (?![^(]*\))", text):
-        clause = part.strip("()") if part.startswith("(") else part
-        clause = clause.replace(" or missing", f" or {clause.split()[0]} missing")
-        if not any(_one(each, row) for each in clause.split(" or ")):
-            return False
-    return True
-
-
-def _one(clause, row):
-    if clause.endswith(" missing"):
-        return pd.isna(row[clause.split()[0]])
-    name, _, said = clause.partition(" ")
-    value = row[name.rstrip(":")]
-    if name.endswith(":"):
-        return str(value) == said
-    some = re.fullmatch(r"(not in|in) \{(.*)\}", said)
-    if some:
-        return (str(value) in some[2].split(", ")) == (some[1] == "in")
-    between = re.fullmatch(r"in ([\[(])(.*), (.*)([\])])", said)
-    if between:
-        low, high = float(between[2]), float(between[3])
-        above = value >= low if between[1] == "[" else value > low
-        return above and (value <= high if between[4] == "]" else value < high)
-    sign, number = said.split(" ")
-    compared = {"≥": value >= float(number), "≤": value <= float(number),
-                "<": value < float(number), ">": value > float(number),
-                "=": value == float(number)}  # fmt: skip
-    return compared[sign]
 
 
 def test_printed_rules_are_those_that_match_raw_rows(people, told):

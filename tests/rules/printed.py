@@ -4,13 +4,30 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
-from sklearn_probsr import ArgmaxModel, LinearModel, Rule, Unit
+import numpy as np
+import pandas as pd
+
+from sklearn_probsr import (
+    ArgmaxModel,
+    Background,
+    LinearModel,
+    Product,
+    Rule,
+    Uniform,
+    Unit,
+)
 
 NUMBER = r"(-?[\d.]+(?:e[-+]?\d+)?)"
+# Labels of a unit with a bin for gaps, and numbers in each bin, its ends among them.
+BINS = ("u < 0", "u in [0, 1.5)", "u in [1.5, 3)", "u ≥ 3", "u is missing")
+NUMBERS_OF_BINS = ((-9.0, -1e-9), (0.0, 1.499999), (1.5, 2.999999), (3.0, 9.0), (math.nan,))
 Values = tuple[float, ...]
 Test = Callable[[Values], bool]
 
@@ -19,9 +36,19 @@ def read(text: str, units: Sequence[Unit]) -> dict[int, tuple[Test, list[float]]
     """Return for each unit that a rule names what it must be, and the ends of an interval."""
     found = {}
     for part in text.split(" and ") if text != "any row" else ():
-        u = next(i for i, unit in enumerate(units) if part.startswith(f"{unit.name} "))
+        u = next(i for i, unit in enumerate(units) if part.strip("(").startswith(f"{unit.name} "))
+        if units[u].labels:
+            found[u] = partial(_bin, part, units[u].name), []
+            continue
         found[u] = _condition(part.removeprefix(f"{units[u].name} "), part, units[u])
     return found
+
+
+def _bin(part: str, name: str, state: Values) -> bool:
+    """Tell whether a bin is admitted: all numbers that belong to it, or gaps, or none of them."""
+    told = {_any_of(part, {name: value}) for value in NUMBERS_OF_BINS[state.index(1.0)]}
+    assert len(told) == 1
+    return told.pop()
 
 
 def _condition(said: str, whole: str, unit: Unit) -> tuple[Test, list[float]]:
@@ -65,21 +92,33 @@ def _kept(model: LinearModel | ArgmaxModel, row: Sequence[float], winner: int) -
 
 
 def completions(
-    units: Sequence[Unit], rows: Sequence[Sequence[float]], independent: bool
-) -> list[tuple[list[Values], Fraction]]:
+    units: Sequence[Unit], distribution: Any
+) -> list[tuple[tuple[Values, ...], Fraction]]:
     """Return what may stand in place of all units, and how likely each is."""
-    parts = [[tuple(row[j] for j in unit.columns) for unit in units] for row in rows]
-    if not independent:
-        return [(part, Fraction(1, len(rows))) for part in parts]
-    each = list(itertools.product(*zip(*parts, strict=True)))
-    return [(list(part), Fraction(1, len(each))) for part in each]
+    if isinstance(distribution, Uniform):
+        each = [[(state, Fraction(1, len(u.states))) for state in u.states] for u in units]
+    elif isinstance(distribution, Product):
+        each = [[((0.0,), 1 - p), ((1.0,), p)] for p in distribution.p]
+    else:
+        chances = [Fraction(w, distribution.total) for w in distribution.weights.tolist()]
+        parts = [
+            tuple(tuple(map(float, row[list(unit.columns)])) for unit in units)
+            for row in np.asarray(distribution.rows)
+        ]
+        if isinstance(distribution, Background):
+            return list(zip(parts, chances, strict=True))
+        each = [list(zip(column, chances, strict=True)) for column in zip(*parts, strict=True)]
+    return [
+        (tuple(v for v, _ in all_of), math.prod((p for _, p in all_of), start=Fraction(1)))
+        for all_of in itertools.product(*each)
+    ]
 
 
 def guarantee(
     model: LinearModel | ArgmaxModel,
     units: Sequence[Unit],
     fixed: dict[int, Values],
-    others: Iterable[tuple[list[Values], Fraction]],
+    others: Iterable[tuple[tuple[Values, ...], Fraction]],
     winner: int,
 ) -> Fraction:
     """Return the probability that a class is kept when some units are known."""
@@ -97,23 +136,23 @@ def worst(
     rule: Rule,
     units: Sequence[Unit],
     features: Sequence[int],
-    rows: Sequence[Sequence[float]],
-    x: Sequence[float],
-    independent: bool,
+    seen: Sequence[Sequence[float]],
+    others: Sequence[tuple[tuple[Values, ...], Fraction]],
     also: dict[int, Values] | None = None,
 ) -> Fraction:
     """Return the least guarantee at any corner of the printed box, by brute force.
 
+    Corners are made of the values in some rows, of the states of units and of printed cuts;
     ``also`` are values that some units may have beyond what is printed.
     """
     model = rule.model
-    said, others = read(rule.text, units), completions(units, rows, independent)
+    said = read(rule.text, units)
     choices = []
     for u in features:
         unit = units[u]
-        seen = {tuple(row[j] for j in unit.columns) for row in [*rows, x]} | set(unit.states or ())
+        known = {tuple(row[j] for j in unit.columns) for row in seen} | set(unit.states or ())
         test, ends = said.get(u, (lambda v: True, []))
-        inside = {v for v in seen if test(v)} | {(end,) for end in ends}
+        inside = {v for v in known if test(v)} | {(end,) for end in ends}
         if u in (also or {}):
             inside = {also[u]}
         choices.append([(u, v) for v in sorted(inside)])
@@ -123,3 +162,42 @@ def worst(
         guarantee(model, units, dict(corner), others, winner)
         for corner in itertools.product(*choices)
     )
+
+
+def satisfies(text: str, row: Any) -> bool:
+    """Tell whether a raw row satisfies a printed rule, reading nothing but the text."""
+    parts = text.split(" and ") if text != "any row" else ()
+    return all(_any_of(part, row) for part in parts)
+
+
+def _any_of(part: str, row: Any) -> bool:
+    clause = part[1:-1] if part.startswith("(") else part
+    clause = re.sub(",? or missing$", f" or {clause.split()[0]} missing", clause)
+    return any(_one(each, row) for each in clause.split(" or "))
+
+
+def _one(clause: str, row: Any) -> bool:
+    name, _, said = clause.partition(" ")
+    value = row[name.rstrip(":")]
+    if pd.isna(value) or said in ("missing", "is missing", "is known"):
+        return bool(pd.isna(value)) == said.endswith("missing")
+    if name.endswith(":"):
+        return _is(value, said)
+    some = re.fullmatch(r"(not in|in) \{(.*)\}", said)
+    if some:
+        return any(_is(value, each) for each in some[2].split(", ")) == (some[1] == "in")
+    between = re.fullmatch(r"in ([\[(])(.*), (.*)([\])])", said)
+    if between:
+        low, high = float(between[2]), float(between[3])
+        above = value >= low if between[1] == "[" else value > low
+        return above and (value <= high if between[4] == "]" else value < high)
+    sign, number = said.split(" ")
+    compared = {"≥": operator.ge, "≤": operator.le, "<": operator.lt, ">": operator.gt}
+    return bool(compared.get(sign, operator.eq)(value, float(number)))
+
+
+def _is(value: Any, said: str) -> bool:
+    """Tell whether a number or a category is what is said; nobody knows the category "z"."""
+    if not isinstance(value, str):
+        return float(said) == value
+    return value == ("z" if said == "another category" else said)

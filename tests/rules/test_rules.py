@@ -1,6 +1,7 @@
 """Every printed rule holds at every corner, by exact enumeration over corners and completions."""
 
 import os
+from functools import partial
 
 import hypothesis.strategies as st
 import numpy as np
@@ -13,6 +14,8 @@ from sklearn_probsr import (
     Background,
     LinearModel,
     Marginals,
+    Product,
+    Uniform,
     Unit,
     law_of,
     sufficient_reason,
@@ -20,26 +23,25 @@ from sklearn_probsr import (
 from sklearn_probsr.laws._sparse_replacement import SparseLaw
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._exact import decimal_fraction
-from tests.rules.printed import read, worst
+from tests.rules.printed import BINS, completions, read, worst
 from tests.strategies import DECIMALS, INTEGERS, KINDS, REALS
 
 # A thousand cases of each kind where there is time for them.
 MANY = 1000 if os.environ.get("HYPOTHESIS_PROFILE", "ci") != "ci" else 60
 
 
-def check(model, x, rows, delta, distribution, forced):
+def check(model, x, delta, distribution, forced, seen=()):
     """Hold a rule against brute force: as printed, at its worst corner, and one value wider."""
     reason = sufficient_reason(model, x, delta=delta, distribution=distribution, include=forced)
-    rule, units = reason.rule(), model.units
-    independent = isinstance(distribution, Marginals)
-    least = worst(rule, units, reason.features, rows, x, independent)
+    rule, units, rows = reason.rule(), model.units, [*seen, x]
+    others = completions(units, distribution)
+    least = worst(rule, units, reason.features, rows, others)
     assert rule.guarantee.ends()[0] <= least <= rule.guarantee.ends()[1]
     assert least >= decimal_fraction(delta)
     said = read(rule.text, units)
     assert len(said) == rule.size
     parts = {u: tuple(float(x[j]) for j in units[u].columns) for u in said}
     assert all(said[u][0](parts[u]) for u in said), "the instance satisfies its own rule"
-    assert rule.matches([x]).all()
     printed = [
         all(said[u][0](tuple(float(row[j]) for j in units[u].columns)) for u in said)
         for row in rows
@@ -47,11 +49,10 @@ def check(model, x, rows, delta, distribution, forced):
     assert rule.matches(rows).tolist() == printed
     for condition in rule.conditions:
         u = condition.unit
-        seen = {tuple(float(row[j]) for j in units[u].columns) for row in rows}
-        outside = [v for v in seen if not said[u][0](v)]
+        known = {tuple(float(row[j]) for j in units[u].columns) for row in seen}
+        outside = [v for v in known | {*(units[u].states or ())} if not said[u][0](v)]
         broken = [
-            worst(rule, units, reason.features, rows, x, independent, {u: v})
-            < decimal_fraction(delta)
+            worst(rule, units, reason.features, rows, others, {u: v}) < decimal_fraction(delta)
             for v in outside
         ]
         if condition.next_step == "refuted":
@@ -62,18 +63,12 @@ def check(model, x, rows, delta, distribution, forced):
 
 
 @st.composite
-def cases(draw, classes):
+def cases(draw, classes, shapes=("real", "real", "one-hot", "ordinal", "bins", "binary")):
     """Draw a model of mixed units near its threshold, rows, an instance and forced features."""
     n, units, d = draw(st.integers(2, 4 if classes == 2 else 3)), [], 0
     pools = []
     for i in range(n):
-        shape = draw(st.sampled_from(["real", "real", "one-hot", "ordinal", "binary"]))
-        if shape == "one-hot":
-            units.append(Unit.one_hot(f"u{i}", range(d, d + 3), dropped=draw(st.booleans())))
-        elif shape == "ordinal":
-            units.append(Unit(f"u{i}", (d,), tuple((float(v),) for v in range(5))))
-        else:
-            units.append(Unit.real(f"u{i}", d) if shape == "real" else Unit.binary(f"u{i}", d))
+        units.append(draw(st.sampled_from(shapes).map(partial(_unit, f"u{i}", d))))
         d += len(units[-1].columns)
         numbers = draw(st.sampled_from([REALS, DECIMALS, INTEGERS])).map(lambda v: (v,))
         pools.append(st.sampled_from(units[-1].states) if units[-1].states else numbers)
@@ -96,15 +91,29 @@ def cases(draw, classes):
     return model, x, rows, forced
 
 
+def _unit(name, d, shape):
+    """Return a unit of a shape from a column on."""
+    if shape == "one-hot":
+        return Unit.one_hot(name, range(d, d + 3), dropped=bool(d % 2))
+    if shape == "ordinal":
+        return Unit(name, (d,), tuple((float(v),) for v in range(5)))
+    if shape == "bins":
+        states = tuple(map(tuple, np.eye(5).tolist()))
+        return Unit(name, range(d, d + 5), states, [b.replace("u", name) for b in BINS])
+    return Unit.real(name, d) if shape == "real" else Unit.binary(name, d)
+
+
+SHARES = st.one_of(st.sampled_from([0, 0.1, 0.5, 1]), st.floats(0, 1))
 LEVELS = st.one_of(st.sampled_from([0.5, 0.6, 0.75, 0.8, 0.9, 1.0]), st.floats(0.3, 1))
 
 
 @settings(max_examples=MANY)
-@given(cases(2), LEVELS)
-def test_rules_over_background_rows_are_as_wide_as_can_be(drawn, delta):
+@given(cases(2), LEVELS, st.lists(st.sampled_from([0, 1, 0.5, 0.3]), min_size=8, max_size=8))
+def test_rules_over_background_rows_are_as_wide_as_can_be(drawn, delta, weights):
     """What is printed is what the guarantee speaks of, exactly, and no fact can be widened."""
     model, x, rows, forced = drawn
-    rule = check(model, x, rows, delta, Background(rows), forced)
+    counted = weights[: len(rows)] if any(weights[: len(rows)]) else None
+    rule = check(model, x, delta, Background(rows, counted), forced, rows)
     assert rule.widest
     assert rule.guarantee.exact is not None
 
@@ -114,7 +123,26 @@ def test_rules_over_background_rows_are_as_wide_as_can_be(drawn, delta):
 def test_rules_over_independent_features_hold_at_every_corner(drawn, delta):
     """The enclosure contains the worst corner; what is called refuted is."""
     model, x, rows, forced = drawn
-    check(model, x, rows[:4], delta, Marginals(rows[:4]), forced)
+    check(model, x, delta, Marginals(rows[:4]), forced, rows[:4])
+
+
+STATES = ("one-hot", "ordinal", "bins", "binary")
+
+
+@settings(max_examples=MANY)
+@given(cases(2, STATES), LEVELS)
+def test_rules_over_uniform_completions_hold_at_every_corner(drawn, delta):
+    """Every state is as likely, and conditions are sets of states or intervals of them."""
+    model, x, _, forced = drawn
+    check(model, x, delta, Uniform(), forced)
+
+
+@settings(max_examples=MANY)
+@given(cases(2, ("binary",)), LEVELS, st.lists(SHARES, min_size=4, max_size=4))
+def test_rules_over_given_marginals_hold_at_every_corner(drawn, delta, shares):
+    """Coins that are not fair, some of which always fall on one side."""
+    model, x, _, forced = drawn
+    check(model, x, delta, Product(shares[: model.n_features]), forced)
 
 
 def test_terms_that_are_not_monotone_are_unions_of_intervals():
@@ -138,7 +166,7 @@ def test_where_nothing_may_be_lost_before_any_rival_nothing_is():
     units = [Unit.real("a", 0), Unit("b", (1,), tuple((float(v),) for v in range(5)))]
     model = ArgmaxModel([[0, 1], [0, 2], [0, 0]], [-1, -2, 0], units=units)
     rows = [[0.0, 2.0], [0.0, 1.0], [0.0, 0.0]]
-    rule = check(model, [0.0, 1.0], rows, 0.5, Background(rows), set())
+    rule = check(model, [0.0, 1.0], 0.5, Background(rows), set(), rows)
     assert rule.text == "b = 1"
 
 
@@ -149,8 +177,16 @@ def test_rules_of_several_classes_hold_at_every_corner(drawn, delta, independent
     model, x, rows, forced = drawn
     rows = rows[:3] if independent else rows
     distribution = Marginals(rows) if independent else Background(rows)
-    rule = check(model, x, rows, delta, distribution, forced)
+    rule = check(model, x, delta, distribution, forced, rows)
     assert rule.conservative or not rule.size
+
+
+@settings(max_examples=MANY)
+@given(cases(3, STATES), LEVELS)
+def test_rules_of_several_classes_over_uniform_completions(drawn, delta):
+    """Sets of states that lose to several rivals at once."""
+    model, x, _, forced = drawn
+    check(model, x, delta, Uniform(), forced)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
