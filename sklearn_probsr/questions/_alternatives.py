@@ -15,6 +15,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.questions._all_minimum import MinimumReasons
 from sklearn_probsr.questions._asking import Decision
+from sklearn_probsr.questions._shared_words import shared_words
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.search._arguments import Options
 
@@ -25,8 +26,6 @@ MOST_REASONS = 1000
 
 # Where every feature has to be asked about, so many outside the reason are; the others stay open.
 _MOST_ASKED = 256
-# So many features of which a word stays open are named.
-_NAMED = 6
 
 
 def alternatives(
@@ -282,25 +281,18 @@ class Alternatives:
     @property
     def n_necessary(self) -> int | None:
         """How many features are in every minimum reason; None where that stays open."""
-        return None if self._unproved or self._perhaps_needed else len(self.necessary)
+        is_open = self._unproved or any(u in self.possible for u in self.undecided)
+        return None if is_open else len(self.necessary)
 
     @property
     def n_possible(self) -> int | None:
         """How many features are in some minimum reason; None where that stays open."""
-        return None if self._unproved or self._perhaps_possible else len(self.possible)
+        is_open = self._unproved or any(u not in self.possible for u in self.undecided)
+        return None if is_open else len(self.possible)
 
     @property
     def _unproved(self) -> bool:
         return self.reason.minimality != "minimum"
-
-    @property
-    def _perhaps_needed(self) -> list[int]:
-        """Undecided features that are in some reason; no other can be in all of them."""
-        return [u for u in self.undecided if u in self.possible]
-
-    @property
-    def _perhaps_possible(self) -> list[int]:
-        return [u for u in self.undecided if u not in self.possible]
 
     def words(self, sized: bool = True) -> str:
         """Say what all minimum reasons share, and what some have; what is open is named so.
@@ -314,29 +306,9 @@ class Alternatives:
         -------
         str
         """
-        size = f"{self.size} {'feature' if self.size == 1 else 'features'}"
-        if self._unproved:
-            return (
-                f"It is not proved that a reason of {size} is the smallest, so nothing is said of "
-                "the others."
-            )
         names = self.decision.law.model.unit_names
-        needs = [names[u] for u in self.necessary]
-        needs += [f"perhaps {names[u]}" for u in self._perhaps_needed]
-        named = {*self.necessary, *self._perhaps_needed}
-        more = len(set(self.possible) - named)
-        others = f"{more or 'no'}{' more' if needs else ''} feature"
-        others += " occurs" if more == 1 else "s occur"
-        perhaps = [names[u] for u in self._perhaps_possible]
-        if perhaps:
-            left = f" and {len(perhaps) - _NAMED} more" if len(perhaps) > _NAMED else ""
-            known = f"{others} in some, and" if more else "in some there is"
-            others = f"{known} perhaps {', '.join(perhaps[:_NAMED])}{left}"
-        else:
-            others += " in some"
-        told = f" ({size})" if sized else ""
-        needed = ", ".join(needs) or "no feature in particular"
-        return f"Every reason of this size{told} needs {needed}; {others}."
+        groups = None if self._unproved else (self.necessary, self.possible, self.undecided)
+        return shared_words(names, self.size, groups, sized=sized)
 
     def __str__(self) -> str:
         return self.words()

@@ -26,6 +26,7 @@ from sklearn_probsr.report._comparison import Comparison
 from sklearn_probsr.report._growth import Growth, grow
 from sklearn_probsr.report._known import facts, probabilities, threshold, true_classes
 from sklearn_probsr.report._rules import certain, follow, gaps, in_order, in_words, reached
+from sklearn_probsr.report._shared import codes_of, columns_of, open_counts
 from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
@@ -62,6 +63,7 @@ def compare(
     present_only: bool = False,
     supporting_only: bool = False,
     groups: Any = None,
+    alternatives: bool = False,
 ) -> Comparison:
     """Put the sufficient reason of every row beside its SHAP values.
 
@@ -119,6 +121,10 @@ def compare(
     groups : mapping of str to list of str, or None, default=None
         Features that are known or unknown together, and count as one, in reasons and in SHAP
         values; see `SufficientReasonExplainer`.
+    alternatives : bool, default=False
+        Whether to find out which features are in every minimum reason of a row, and which in some:
+        the table then has ``n_necessary``, ``n_possible`` and ``undecided``, and the page marks
+        them. See `sklearn_probsr.alternatives`.
 
     Returns
     -------
@@ -155,7 +161,13 @@ def compare(
         groups=groups,
     )
     return compare_explained(
-        explainer, X, shap_values=shap_values, others=others, dependence=dependence, y=y
+        explainer,
+        X,
+        shap_values=shap_values,
+        others=others,
+        dependence=dependence,
+        y=y,
+        alternatives=alternatives,
     )
 
 
@@ -167,6 +179,7 @@ def compare_explained(
     others: Others | None = None,
     dependence: bool = False,
     y: Any = None,
+    alternatives: bool = False,
 ) -> Comparison:
     """Compare the reasons of an explainer, whatever it was asked for."""
     if explainer.law.conditional:
@@ -174,7 +187,8 @@ def compare_explained(
             "compare scores sets by what replaces the other features, and Matching replaces "
             "nothing. Pass data, or Background(X)."
         )
-    explained, delta, n_jobs = explainer(X), explainer.delta, explainer.n_jobs
+    explained = explainer(X, alternatives=alternatives)
+    delta, n_jobs = explainer.delta, explainer.n_jobs
     whole = explained.reasons
     at = np.flatnonzero(whole.status != "invalid")
     told = whole if len(at) == len(whole) else whole[at]
@@ -213,6 +227,11 @@ def compare_explained(
     if y is not None:
         truth = {"true_class": true_classes(y, linear.classes, len(whole))}
         table = {"prediction": table["prediction"], **truth, **table}
+    shared = None
+    if explained.alternatives is not None:
+        shared = codes_of(explained.alternatives, linear.n_units)
+        table |= columns_of(list(explained.alternatives), linear.unit_names)
+        missing |= open_counts(table, whole.status)
     return Comparison(
         table=table,
         shap_values=values,
@@ -236,6 +255,7 @@ def compare_explained(
         index=explained.index,
         rules=in_words(task, linear.unit_names),
         threshold=threshold(told, explainer.cut, chance),
+        shared=shared,
     )
 
 

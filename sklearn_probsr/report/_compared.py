@@ -65,6 +65,10 @@ class Compared(Protocol):
         """From where on the second of two classes is predicted, in words; empty if at 0."""
 
     @property
+    def shared(self) -> NDArray[np.int8] | None:
+        """What each feature is among the minimum reasons of a row; None if nobody asked."""
+
+    @property
     def missing(self) -> dict[str, str]:
         """Columns that could not be had, and why."""
 

@@ -19,6 +19,7 @@ from sklearn_probsr.explain._sifted import count_flagged
 from sklearn_probsr.report._comparison_card import comparison_card
 from sklearn_probsr.report._comparison_json import FORMAT, read_comparison
 from sklearn_probsr.report._growth import Growth
+from sklearn_probsr.report._shared import COUNTS
 from sklearn_probsr.report._words import summary, table_in_markdown
 from sklearn_probsr.results._archive import atomically, plain_label, plain_value
 from sklearn_probsr.results._checked import check_max_bytes, refusing
@@ -70,6 +71,9 @@ class Comparison:
     threshold : str, default=""
         From which predicted probability, or score, on the second of two classes is predicted, in
         words. Empty: where the score is 0, or the largest of several.
+    shared : ndarray of int, shape (n, features), or None, default=None
+        What each feature is among the minimum reasons of a row: 1 in some, 2 in every one, 4
+        undecided, added up. None: nobody asked.
     """
 
     table: dict[str, NDArray[Any]]
@@ -87,6 +91,7 @@ class Comparison:
     left_out: str = field(default="", repr=False)
     rules: str = ""
     threshold: str = ""
+    shared: NDArray[np.int8] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", row_index(self.index, len(self)))
@@ -120,7 +125,10 @@ class Comparison:
             guarantee if the features were independent; over marginals ``joint_guarantee_lower``
             and ``joint_guarantee_upper``, that in the rows themselves. For each other method its
             ``_size``, ``_guarantee_lower``, ``_guarantee_upper`` and ``_overlap``. The index is
-            that of the frame that was compared.
+            that of the frame that was compared. If `compare` was asked for ``alternatives``,
+            ``n_necessary`` and ``n_possible``, how many features are in every minimum reason and in
+            some (NaN where that stays open), and ``undecided``, the names of those of which one or
+            the other is.
         """
         import pandas as pd
 
@@ -143,6 +151,7 @@ class Comparison:
             mask=self.mask[at],
             search=lambda: self.growth.take(at),
             index=self.index[at],
+            shared=None if self.shared is None else self.shared[at],
             left_out=f"{len(ok) - len(at)} of {len(ok)} rows are left out of all that follows: "
             f"{count_flagged(self.table['status'])}.",
         )
@@ -267,6 +276,7 @@ class Comparison:
                 "missing": self.missing,
                 "rules": self.rules,
                 "threshold": self.threshold,
+                "shared": None if self.shared is None else self.shared.tolist(),
                 "index": plain_labels(self.index),
             }
         )
@@ -316,7 +326,7 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _is_size(name: str) -> bool:
-    return name.endswith("_size") or name == "hurting"
+    return name.endswith("_size") or name in {"hurting", *COUNTS}
 
 
 def _without_gaps(name: str, column: NDArray[Any]) -> NDArray[Any]:

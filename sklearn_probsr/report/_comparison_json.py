@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.report._growth import Growth
+from sklearn_probsr.report._shared import COUNTS, read_shared
 from sklearn_probsr.results._checked import (
     UnsoundError,
     allowance,
@@ -35,9 +36,10 @@ FORMAT = "sklearn-probsr comparison 5"
 _MEMBERS = (
     "format", "table", "shap_values", "values", "growth", "mask", "feature_names", "classes",
     "delta", "distribution", "others", "missing", "rules", "threshold", "index",
+    "shared",
 )  # fmt: skip
 _SIZES = ("reason_size", "sure_size", "abs_shap_size", "signed_shap_size", "hurting")
-_OPTIONAL = ("probability", "true_class")
+_OPTIONAL = ("probability", "true_class", "undecided")
 _ALTERNATIVES = ("independent_guarantee", "joint_guarantee")
 # What rounding may add to a share that is 1.
 _ROUNDING = 1e-9
@@ -93,13 +95,14 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
         "index": checked_labels(held["index"], "index", n),
         "rules": text(held["rules"], "rules"),
         "threshold": text(held["threshold"], "threshold"),
+        "shared": read_shared(held["shared"], held["table"], shape),
     }
     return fields, growth
 
 
 def _missing(told: Any) -> dict[str, str]:
     """Return which columns could not be had, and why."""
-    known = ("sure_size", "abs_shap_size", "signed_shap_size", "independent_guarantee")
+    known = ("sure_size", "abs_shap_size", "signed_shap_size", "independent_guarantee", *COUNTS)
     if not isinstance(told, dict) or not all(name in known for name in told):
         raise UnsoundError(f"missing must say of {known} why, got {shown(told)}")
     return {name: text(reason, f"missing.{name}") for name, reason in told.items()}
@@ -153,7 +156,8 @@ def _table(
 ) -> dict[str, NDArray[Any]]:
     """Return the columns, in the order in which they are told."""
     n, width = mask.shape
-    sizes = [*_SIZES, *(f"{name}_size" for name in others)]
+    counted = [name for name in COUNTS if name in (told or ())]
+    sizes = [*_SIZES, *counted, *(f"{name}_size" for name in others)]
     bounded = ["guarantee", "top_shap_guarantee", *(f"{name}_guarantee" for name in others)]
     if isinstance(told, dict):
         bounded += [word for word in _ALTERNATIVES if f"{word}_lower" in told]
@@ -180,6 +184,7 @@ def _table(
         "margin": lambda told, where: numbers(told, where, (n,), gaps=True),
         "probability": lambda told, where: numbers(told, where, (n,), 0, 1, gaps=True),
         "true_class": lambda told, where: cells(told, where, (n,)),
+        "undecided": lambda told, where: _named(told, where, n, names),
     }
     found: dict[str, NDArray[Any]] = {}
     for name, column in told.items():
@@ -268,6 +273,17 @@ def _labels(told: Any, name: str, n: int, classes: list[Any]) -> NDArray[Any]:
         return np.array(entries, dtype=np.array(classes).dtype if not n else None)
     found = np.empty(n, dtype=object)
     found[:] = entries
+    return found
+
+
+def _named(told: Any, name: str, n: int, names: list[str]) -> NDArray[Any]:
+    """Return one tuple of features a row."""
+    found = np.empty(n, dtype=object)
+    for i, entry in enumerate(flat(told, name, (n,))):
+        inside = texts(entry, f"{name}[{i}]")
+        if not {*inside} <= {*names}:
+            raise UnsoundError(f"{name}[{i}] must name features")
+        found[i] = tuple(inside)
     return found
 
 

@@ -73,6 +73,16 @@ _HELP = {
         "How many of the features with the largest absolute SHAP values speak against the class.",
     ),
     "sure": ("For certain", "How many features keep the class with probability 1."),
+    "every": (
+        "In every one",
+        "How many features every smallest set that reaches {delta} has: none replaces them. Not "
+        "told where it stays undecided.",
+    ),
+    "some": (
+        "In some",
+        "How many features occur in some smallest set that reaches {delta}. Not told where it "
+        "stays undecided.",
+    ),
     "independent": (
         "If independent",
         "What the reason at {delta} would guarantee if the features were independent of each "
@@ -172,6 +182,8 @@ def headings(comparison: Compared) -> list[dict[str, Any]]:
         for word in ("independent", "joint")
         if f"{word}_guarantee_lower" in table
     ]
+    if comparison.shared is not None:
+        found += [column(key, "number", _MORE, more=True) for key in ("every", "some")]
     if has_size(comparison, "sure"):
         found.append(column("sure", "number", more=True))
     found.append(column("margin", "number", more=True))

@@ -25,6 +25,7 @@ from sklearn_probsr.report._headings import (
     status_of,
 )
 from sklearn_probsr.report._ids import ids_of
+from sklearn_probsr.report._shared import COUNTS, roles
 from sklearn_probsr.results._inert import visible
 from sklearn_probsr.results._reason import CLAIMS
 
@@ -145,6 +146,8 @@ def _data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, Any]
     for k, name in enumerate(comparison.others):
         held[f"other-{k}-size"] = _wholes(table[f"{name}_size"])
         held[f"other-{k}-lower"] = _parts(table[f"{name}_guarantee_lower"])
+    if comparison.shared is not None:
+        held |= {key: _wholes(table[n]) for key, n in zip(("every", "some"), COUNTS, strict=True)}
     words = sorted(set(growth.minimality.ravel().tolist()))
     return {
         "features": [visible(name) for name in comparison.feature_names],
@@ -206,6 +209,7 @@ def _rows(comparison: Compared, words: list[str]) -> list[dict[str, Any]]:
     known = {label: k for k, label in enumerate(comparison.classes)}
     won = [known.get(label, -1) for label in comparison.table["prediction"].tolist()]
     others = (~listed).sum(axis=1).tolist()
+    shared = roles(comparison, order, listed, status_of(comparison))
     return [
         {
             "class": won[i],
@@ -216,6 +220,7 @@ def _rows(comparison: Compared, words: list[str]) -> list[dict[str, Any]]:
             "lower": lower[i],
             "proved": proved[i],
             "against": places[i, against[i]].tolist(),
+            **shared[i],
         }
         for i in range(n)
     ]

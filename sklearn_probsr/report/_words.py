@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.report._compared import Compared, known_sizes
 from sklearn_probsr.report._ids import ids_of
+from sklearn_probsr.report._shared import COUNTS
 from sklearn_probsr.results._inert import markdown
 
 __all__ = ["cell", "summary", "table_in_markdown"]
@@ -49,6 +50,7 @@ def summary(found: Compared) -> str:
         f"(mean Jaccard overlap); {np.mean(table['hurting']):.1f} of them speak against the "
         "prediction.",
     ]
+    lines += _shared(found)
     for word, meaning in (
         ("independent", "If the features were independent, the reasons' guarantees would be"),
         ("joint", "In the rows themselves, where features go together, the guarantees are"),
@@ -80,11 +82,22 @@ def _beside(found: Compared) -> list[str]:
     ]
 
 
+def _shared(found: Compared) -> list[str]:
+    """Say how many features all minimum reasons of a row share, if somebody asked."""
+    if found.shared is None:
+        return []
+    every, some = (known_sizes(found.table[name]) for name in COUNTS)
+    if not len(every) or not len(some):
+        return []
+    return [f"In every reason of that size are {_middle(every)} features, in some {_middle(some)}."]
+
+
 def table_in_markdown(found: Compared, max_rows: int, flagged: bool) -> str:
     """Return the summary and the first rows; if some are flagged, with their messages."""
     names = [
         "prediction", "reason", "reason_size", "guarantee_lower", "minimality",
         "abs_shap_size", "top_shap_guarantee_lower", "overlap", "hurting",
+        *(COUNTS if found.shared is not None else ()),
     ]  # fmt: skip
     if flagged:
         names += ["status", "message"]

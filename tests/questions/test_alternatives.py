@@ -132,10 +132,7 @@ def test_nothing_needs_to_be_known():
     assert (found.size, found.necessary, found.possible) == (0, (), ())
     assert list(found.reasons) == [()]
     assert found.complete
-    assert str(found) == (
-        "Every reason of this size (0 features) needs no feature in particular; no features "
-        "occur in some."
-    )
+    assert str(found) == "No other reason has as few features."
 
 
 def test_words_name_what_is_shared():

@@ -127,6 +127,53 @@ def test_every_column_by_brute_force(seed: int, kind: str):
 
 
 @pytest.mark.parametrize("kind", ["joint", "independent"])
+def test_what_minimum_reasons_share_by_brute_force(kind: str):
+    """Asked for alternatives: how many features are in every smallest set, and in some."""
+    model, data = small(1)
+    law = Background(data) if kind == "joint" else Marginals.fit(data)
+    found = compare(model, data[:6], law, delta=float(DELTA), alternatives=True)
+    frame = found.to_frame()
+    assert list(frame) == [*COLUMNS, *FLAGS, "n_necessary", "n_possible", "undecided"]
+    shares = []
+    for i, line in frame.iterrows():
+        truth = truths(model, data[int(i)], data, kind)
+        size = smallest(truth, DELTA)
+        least = [set(s) for s in combinations(range(5), size) if truth(s) >= DELTA]
+        every, some = set.intersection(*least), set().union(*least)
+        assert (line["n_necessary"], line["n_possible"]) == (len(every), len(some))
+        assert line["undecided"] == ()
+        assert [*found.shared[int(i)]] == [3 * (u in every) or int(u in some) for u in range(5)]
+        shares.append((len(every), len(some)))
+    assert len(set(shares)) > 1
+    assert "\nIn every reason of that size are " in found.summary()
+    again = Comparison.from_json(found.to_json())
+    pd.testing.assert_frame_equal(again.to_frame(), frame)
+    assert again.to_markdown() == found.to_markdown()
+    assert "n_possible" in found.to_markdown()
+    assert "n_possible" not in compare(model, data[:6], law, delta=float(DELTA)).to_markdown()
+
+
+def test_what_stays_open_is_counted_by_nobody():
+    """Without a proof there are no counts but names; flagged rows have neither."""
+    model, data = small(1)
+    rows = data[:4].copy()
+    rows[2, 5] = np.inf
+    with pytest.warns(UserWarning, match="1 of 4 rows"):
+        found = compare(model, rows, data, prove=False, alternatives=True)
+    frame = found.to_frame()
+    open_ones = (frame["minimality"] != "minimum") & (frame["status"] == "ok")
+    assert open_ones.any()
+    for column in ("n_necessary", "n_possible"):
+        assert frame[column].isna().equals(open_ones | (frame["status"] != "ok"))
+        count = f"in {open_ones.sum()} of 4 rows it stays undecided."
+        assert found.missing[column] == count
+        assert f"{column} is missing: {count}" in found.summary()
+    assert all(frame["undecided"][open_ones].map(len) > 0)
+    assert frame["undecided"][2] == ()
+    pd.testing.assert_frame_equal(Comparison.from_json(found.to_json()).to_frame(), frame)
+
+
+@pytest.mark.parametrize("kind", ["joint", "independent"])
 def test_certainty_by_brute_force(kind: str):
     """At delta = 1 the orders of SHAP are followed until the class is certain."""
     model, data = small(7)

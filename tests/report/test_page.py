@@ -271,6 +271,32 @@ def test_although_goes_by_the_law(tmp_path: Path):
     assert np.array_equal(read.growth.against, found.growth.against)
 
 
+def test_rows_tell_what_their_minimum_reasons_share(tmp_path: Path):
+    """In words, and by a code for every feature that is listed; nothing of flagged rows."""
+    rows = np.random.default_rng(0).integers(0, 2, (12, 5)).astype(float)
+    rows[3, 0] = np.nan
+    explainer = SufficientReasonExplainer(scorecard(), delta=0.9)
+    with pytest.warns(UserWarning, match="1 of 12 rows"):
+        found = compare(scorecard(), rows, delta=0.9, alternatives=True)
+    with pytest.warns(UserWarning, match="1 of 12 rows"):
+        others = explainer.alternatives(rows)
+    data = data_of(written(found, tmp_path))
+    for i, (row, one) in enumerate(zip(data["rows"], others, strict=True)):
+        if one is None:
+            assert i == 3
+            assert "shared" not in row
+            continue
+        assert row["shared"] == one.words(sized=False)
+        codes = dict(zip(row["units"][::3], row["roles"], strict=True))
+        assert {u for u, code in codes.items() if code == 3} == {*one.necessary}
+        assert {u for u, code in codes.items() if code & 1} == {*one.possible}
+    assert data["columns"]["every"][3] is None
+    assert data["columns"]["some"][0] == others[0].n_possible
+    plain = data_of(written(some(), tmp_path))
+    assert "every" not in plain["columns"]
+    assert not any("roles" in row for row in plain["rows"])
+
+
 def test_values_are_what_a_person_reads(tmp_path: Path):
     """Facts as in words, numbers with the digits that words have, and what is missing."""
     model, rows = units()

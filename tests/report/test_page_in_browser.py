@@ -371,6 +371,30 @@ def test_opening_a_row(page: Page, found: Comparison):
             page.driver.find_elements(By.CSS_SELECTOR, "tr.detail")] == ["5"]  # fmt: skip
 
 
+def test_features_of_every_minimum_reason_are_marked(
+    driver: Any, tmp_path_factory: pytest.TempPathFactory
+):
+    """At the level that was asked for bars have marks, with their meaning; at no other level."""
+    names = [f"feature {j}" for j in range(5)]
+    model = LinearModel([5, 2, 2, 2, 1], threshold=7, feature_names=names)
+    rows = [[1, 1, 1, 1, 1], [0, 1, 0, 1, 1]]
+    page = Page(driver, path_of(compare(model, rows, alternatives=True), tmp_path_factory))
+    page.one("[data-row='0'] td:nth-child(2)").click()
+    told = page.texts("[data-detail='0'] .shared")
+    assert told == [
+        "Every reason of this size needs feature 0; 3 more features occur in some."
+        "◆ in every reason of this size, ◇ in some of them"
+    ]
+    marks = page.texts("[data-detail='0'] .effect .mark")
+    assert marks == ["\u00a0◆", *["\u00a0◇"] * 3]
+    page.one("[data-detail='0'] .levels button").click()
+    assert page.texts("[data-detail='0'] .shared") == []
+    assert page.texts("[data-detail='0'] .effect .mark") == []
+    page.one("#more").click()
+    assert (page.column("every")[0], page.column("some")[0]) == ("1", "4")
+    assert driver.get_log("browser") == []
+
+
 def test_every_number_has_its_meaning(page: Page):
     """Cells, heads and bars say on hover what they mean; probabilities name the distribution."""
     page.one("tr.row td:nth-child(3)").click()

@@ -82,7 +82,8 @@ def originals() -> dict[str, tuple[ReasonExplanation, bytes]]:
 def comparison() -> Comparison:
     model = LinearModel([3, 2, -2], threshold=2, feature_names=["job", "home", "debt"])
     rows = [[1, 1, 0], [0, 1, 0]]
-    return compare(model, rows, Background([*rows, [1, 0, 1]]), others={"X": [["job"], []]})
+    law = Background([*rows, [1, 0, 1]])
+    return compare(model, rows, law, others={"X": [["job"], []]}, alternatives=True)
 
 
 # --- how to break a file ---------------------------------------------------------------------
@@ -344,6 +345,7 @@ def test_mutated_comparisons():
             assert (found.table["guarantee_lower"] <= found.table["guarantee_upper"]).all()
             found.summary()
             found.to_markdown()
+            assert np.isin(found.shared, [0, 1, 3, 4, 5]).all()
 
     for text in json_mutations(source, rng):
         read(text)
@@ -464,6 +466,19 @@ def test_what_is_wrong_in_a_comparison_is_named():
             ("growth", "against", 0, 0),
             "255",
             "growth.against must have features of growth.mask alone",
+        ),
+        (("shared", 0, 0), "2", "shared must hold 0, 1, 3, 4, 5"),
+        (("shared", 0, 0), "6", "shared must hold whole numbers from 0 to 5, got 6"),
+        (
+            ("shared",),
+            "null",
+            "shared and the columns n_necessary, n_possible, undecided must be there together",
+        ),
+        (("table", "undecided", 0), '["pay"]', "table.undecided[0] must name features"),
+        (
+            ("table", "n_possible", 0),
+            "4",
+            "table.n_possible must hold whole numbers from 0 to 3, got 4",
         ),
     ):
         with refused(f"{NOT_JSON}: {why}."):

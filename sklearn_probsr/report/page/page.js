@@ -300,6 +300,16 @@
     }
 
     // --- one row --------------------------------------------------------------------------------
+    // What the smallest sets for the level that was asked for share: nothing is known of other levels.
+    const MARKS = { 3: ["◆", "in every reason of this size"], 1: ["◇", "in some of them"], 5: ["(?)", "in some, perhaps in every one"], 4: ["?", "undecided"] };
+    const marked = (i, place) => (data.levels[level] === data.delta && data.rows[i].roles && MARKS[data.rows[i].roles[place]]) || null;
+    function shared(i, drawn) {
+      if (data.levels[level] !== data.delta || !data.rows[i].shared) return null;
+      const used = new Set(drawn.map((place) => marked(i, place)).filter((mark) => mark));
+      const keys = [3, 1, 5, 4].map((code) => MARKS[code]).filter((mark) => used.has(mark)).map(([sign, words]) => `${sign} ${words}`);
+      return make("p", { class: "told shared" }, data.rows[i].shared, keys.length ? make("span", { class: "keys" }, keys.join(", ")) : null);
+    }
+
     function detail(i) {
       const row = data.rows[i], inside = new Set(reason(i));
       const told = make("p", { class: "told" },
@@ -315,17 +325,18 @@
       const rest = places.reduce((sum, place) => (drawn.includes(place) ? sum : sum + effects[place]), side(i) * row.rest);
       const ends = [0, rest, ...drawn.map((place) => effects[place])], low = smallest(ends), high = largest(ends);
       const width = high - low || 1, at = (v) => (100 * (v - low)) / width;
-      const bar = (name, v, style, help, but) => make("div", { class: `effect ${style}`, title: help },
+      const bar = (name, v, style, help, but, mark) => make("div", { class: `effect ${style}`, title: help },
         make("div", { class: "name" }, ...soft(name), style ? make("span", { class: "unseen" }, ", in the reason") : null,
-          but ? make("span", { class: "against" }, " although it speaks against") : null),
+          but ? make("span", { class: "against" }, " although it speaks against") : null,
+          mark ? make("span", { class: "mark", "aria-hidden": "true" }, `\u00a0${mark[0]}`) : null, mark ? make("span", { class: "unseen" }, `, ${mark[1]}`) : null),
         make("div", { class: "track", style: { "--zero": `${at(0)}%` } }, make("i", {
           style: { left: `${at(Math.min(v, 0))}%`, width: `${(100 * Math.abs(v)) / width}%` },
         })),
         make("div", { class: "number" }, signed(v)));
       const bars = drawn.map((place) => {
-        const is = inside.has(place), v = effects[place];
+        const is = inside.has(place), v = effects[place], mark = marked(i, place);
         return bar(fact(i, place), v, is ? "in" : "",
-          `SHAP value ${signed(v)} ${v < 0 ? "against" : "towards"} ${live.class(i)}; ${is ? "in" : "not in"} the reason`, is && against(i, place));
+          `SHAP value ${signed(v)} ${v < 0 ? "against" : "towards"} ${live.class(i)}; ${is ? "in" : "not in"} the reason${mark ? `; ${mark[1]}` : ""}`, is && against(i, place), mark);
       });
       if (others) bars.push(bar(count(others, "other") + (others > 1 ? ", together" : ""), rest, "", "The sum of the SHAP values that are not listed"));
       const left = make("div", {},
@@ -335,7 +346,7 @@
       const right = make("div", {},
         make("h3", {}, "How the reason grows with the guarantee"),
         make("div", { class: "levels" }, ...data.levels.map((_, k) => step(i, k))));
-      return whole(i, flag, told, make("div", { class: "columns" }, left, right));
+      return whole(i, flag, told, shared(i, drawn), make("div", { class: "columns" }, left, right));
     }
 
     function whole(i, ...parts) {

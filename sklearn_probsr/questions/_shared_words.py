@@ -1,0 +1,55 @@
+"""Words on what all minimum reasons of a decision share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+__all__ = ["shared_words"]
+
+# So many features of which a word stays open are named.
+_NAMED = 6
+
+
+def shared_words(
+    names: Sequence[str],
+    size: int,
+    groups: tuple[Collection[int], Collection[int], Collection[int]] | None,
+    *,
+    sized: bool = False,
+) -> str:
+    """Say which features all minimum reasons have, and how many some have; what is open is named.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all features.
+    size : int
+        How many features each reason has.
+    groups : tuple of collections of int, or None
+        Features in every one, in some, and of which one or the other stays open; None if it is not
+        proved that there is no smaller reason.
+    sized : bool, default=False
+        Whether to say the size.
+    """
+    count = f"{size} {'feature' if size == 1 else 'features'}"
+    if groups is None:
+        return (
+            f"It is not proved that a reason of {count} is the smallest, so nothing is said of the "
+            "others."
+        )
+    if size == 0:
+        return "No other reason has as few features."
+    necessary, possible, undecided = groups
+    maybe = [u for u in undecided if u in possible]  # no other can be in all of them
+    needs = [*(names[u] for u in necessary), *(f"perhaps {names[u]}" for u in maybe)]
+    more = len(set(possible) - {*necessary, *maybe})
+    others = f"{more or 'no'}{' more' if needs else ''} feature"
+    others += " occurs in some" if more == 1 else "s occur in some"
+    perhaps = [names[u] for u in undecided if u not in possible]
+    if perhaps:
+        left = f" and {len(perhaps) - _NAMED} more" if len(perhaps) > _NAMED else ""
+        known = f"{others}, and" if more else "in some there is"
+        others = f"{known} perhaps {', '.join(perhaps[:_NAMED])}{left}"
+    told = f" ({count})" if sized else ""
+    needed = ", ".join(needs) or "no feature in particular"
+    return f"Every reason of this size{told} needs {needed}; {others}."
