@@ -252,6 +252,8 @@ class Adapted:
             return np.column_stack(list(counts.values()))
         if hasattr(raw, "to_numpy"):
             values = raw.to_numpy()
+            if values.dtype.kind in "mM" and hasattr(raw, "iloc"):  # else numbers come of dates
+                values = raw.astype(object).to_numpy()
         else:
             values = raw.toarray() if hasattr(raw, "toarray") else np.asarray(raw)
         given: NDArray[Any] = values[:, [base.raw for base in self._firsts]]

@@ -14,6 +14,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 
 from sklearn_probsr.adapters._by_name import is_sampler
 from sklearn_probsr.adapters._columns import Columns, stack
+from sklearn_probsr.adapters._refusals import CannotFollowError
 from sklearn_probsr.adapters._registry import registered, registered_from
 from sklearn_probsr.adapters._running import Output, Taken
 from sklearn_probsr.exceptions import InvalidInputError
@@ -38,9 +39,17 @@ __all__: list[str] = []
 )
 def _pipeline(estimator: Any, columns: Columns, role: str, follow: Any) -> Any:
     *steps, (_, last) = estimator.steps
-    for _, step in steps:
-        if not is_sampler(step):
-            columns = follow(step, columns, "transformer")
+    for k, (_, step) in enumerate(steps, start=1):
+        try:
+            if not is_sampler(step):
+                columns = follow(step, columns, "transformer")
+        except CannotFollowError as error:
+            if role != "classifier":  # it is a step of another pipeline
+                raise
+            raise InvalidInputError(
+                f"{error} Or explain what comes after it: pipeline[{k}:], over rows as "
+                f"pipeline[:{k}].transform gives them."
+            ) from None
     return follow(last, columns, role)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from sklearn_probsr.adapters._columns import is_missing
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["Affine", "Linear", "PerColumn", "Weights", "Words", "boundary", "identity", "sigmoid"]
@@ -42,8 +43,8 @@ class PerColumn:
     kinds : str or sequence of str, default="real"
         For each output column: "finite" for one of the values that ``cuts`` and ``values`` tell
         apart, "piecewise" for the same where the cuts can be carried back to a raw column and any
-        number elsewhere, "keep" for the input itself with missing values filled in, "real" for any
-        number.
+        number elsewhere, "keep" for the input itself with missing values filled in, "same" for the
+        input as it is, "real" for any number.
     cuts : callable or None, default=None
         Takes an input column's index, returns where its number changes what comes out.
     values : callable or None, default=None
@@ -62,9 +63,9 @@ class PerColumn:
     ranked : bool, default=True
         Whether states are told in the order of the numbers that come out, and not in that of the
         values that go in.
-    monotone : bool, default=False
-        Whether every output column never falls where its input column grows. Rules then say
-        "income ≥ 1200"; of a function of which that is not declared they list values.
+    monotone : bool or sequence of bool, default=False
+        Whether every output column, or each, never falls where its input column grows. Rules then
+        say "income ≥ 1200"; of a function of which that is not declared they list values.
     """
 
     owners: Sequence[int] | None = None
@@ -77,7 +78,15 @@ class PerColumn:
     typical: Callable[[int], Any] | None = None
     names: Sequence[str] = ()
     ranked: bool = True
-    monotone: bool = False
+    monotone: bool | Sequence[bool] = False
+
+    def rises(self, column: int) -> bool:
+        """Return whether an output column never falls where its input column grows."""
+        if isinstance(self.monotone, bool):
+            # Filled in: a number is what it was, unless one stands for a missing value.
+            kept = self.kind(column) == "keep" and is_missing(self.missing)
+            return self.monotone or (kept and self.markers is None)
+        return self.monotone[column]
 
     def kind(self, column: int) -> str:
         """Return what an output column is."""

@@ -164,9 +164,9 @@ def _known(part: Any) -> tuple[str, ...] | int | None:
     if entry is not None and entry.inputs is not None:
         return entry.inputs(part)
     known = getattr(part, "feature_names_in_", None)
-    if known is None or any(
-        all(name == form.format(i) for i, name in enumerate(known)) for form in _MADE_UP
-    ):
+    if known is None or not all(isinstance(name, str) for name in known):
+        return None
+    if any(all(name == form.format(i) for i, name in enumerate(known)) for form in _MADE_UP):
         return None
     return tuple(map(str, known))
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["NEVER", "refusal"]
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["NEVER", "CannotFollowError", "refusal"]
+
+
+class CannotFollowError(InvalidInputError):
+    """A step of a pipeline is none that can be followed; those after it may be."""
+
 
 # What no (weights, threshold) pair over raw columns can say, and why.
 NEVER = {
     "Normalizer": "it divides each row by its own length, which mixes all columns",
     "PolynomialFeatures": "it multiplies columns with each other",
     "RandomTreesEmbedding": "its leaves depend on several columns at once",
+    "HashingEncoder": "it hashes all of its columns into the same ones",
     "KNNImputer": "it fills in values from other columns",
     "IterativeImputer": "it fills in values from other columns",
     "OneVsOneClassifier": "it counts votes, which is not one linear score",
@@ -24,6 +32,8 @@ _TREES = "It averages trees that split on several columns each. "
 _DISTANCES = "It compares whole rows. "
 # What else does not add up column by column.
 _WHY = {
+    "DropMissingData": "It drops rows. ",
+    "RandomSampleImputer": "It fills in values at random. ",
     "RandomForestClassifier": _TREES,
     "ExtraTreesClassifier": _TREES,
     "BaggingClassifier": "It averages probabilities or counts votes. ",
@@ -61,9 +71,7 @@ def refusal(estimator: Any, role: str, names: Sequence[str], kinds: Sequence[typ
     reason = NEVER.get(name)
     if reason:
         remedy = (
-            "Fit a linear classifier in its place."
-            if role == "classifier"
-            else "Leave it out, or explain the part of the pipeline after it."
+            "Fit a linear classifier in its place." if role == "classifier" else "Leave it out."
         )
         return f"{name} cannot be part of a linear model over the raw columns: {reason}. {remedy}"
     if _is_regressor(estimator):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sklearn_probsr.adapters._refusals import NEVER, refusal
+from sklearn_probsr.adapters._refusals import NEVER, CannotFollowError, refusal
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = [
@@ -203,7 +203,8 @@ def find(estimator: Any, role: str) -> Entry:
     if entry is None or entry.role not in {role, "wrapper", "registered", "internal"}:
         ours = [e for e in entries() if e.role == role]
         names = sorted({n for e in ours if e.package or e.kind is not object for n in names_of(e)})
-        raise InvalidInputError(refusal(estimator, role, names, [e.kind for e in ours]))
+        kind_of_error = CannotFollowError if role == "transformer" else InvalidInputError
+        raise kind_of_error(refusal(estimator, role, names, [e.kind for e in ours]))
     if entry.kind not in {kind, object}:
         for method in _DECISIVE:
             own = inspect.getattr_static(kind, method, None)

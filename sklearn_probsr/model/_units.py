@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -214,9 +215,10 @@ def unnamed(name: str, text: str) -> str:
 
 
 def exact_text(value: Any) -> str:
-    """Return a value with all of its digits, as few as mean the same number."""
+    """Return a value with all of its digits, as few as mean the same number; a day as a day."""
     if not isinstance(value, float | np.floating):
-        return str(value)
+        day = isinstance(value, datetime.date)
+        return str(value).removesuffix(" 00:00:00") if day else str(value)
     whole = value.is_integer() and abs(float(value)) < 1e15
     return f"{value + 0.0:.0f}" if whole else str(value)
 

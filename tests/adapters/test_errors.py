@@ -64,6 +64,9 @@ def add_one(X: Any) -> Any:
     return X + 1
 
 
+AFTER = (
+    " Or explain what comes after it: pipeline[1:], over rows as pipeline[:1].transform gives them."
+)
 CASES: dict[str, tuple[Any, str]] = {
     "not fitted": (
         LogisticRegression,
@@ -110,18 +113,17 @@ CASES: dict[str, tuple[Any, str]] = {
     "polynomials": (
         lambda: logistic(PolynomialFeatures(2)),
         "PolynomialFeatures cannot be part of a linear model over the raw columns: it multiplies "
-        "columns with each other. Leave it out, or explain the part of the pipeline after it.",
+        "columns with each other. Leave it out." + AFTER,
     ),
     "normalizer": (
         lambda: logistic(Normalizer()),
         "Normalizer cannot be part of a linear model over the raw columns: it divides each row by "
-        "its own length, which mixes all columns. Leave it out, or explain the part of the "
-        "pipeline after it.",
+        "its own length, which mixes all columns. Leave it out." + AFTER,
     ),
     "neighbours": (
         lambda: logistic(KNNImputer()),
         "KNNImputer cannot be part of a linear model over the raw columns: it fills in values from "
-        "other columns. Leave it out, or explain the part of the pipeline after it.",
+        "other columns. Leave it out." + AFTER,
     ),
     "votes": (
         lambda: OneVsOneClassifier(LogisticRegression()).fit(VERTICES, VERTICES[:, :2].sum(axis=1)),

@@ -88,6 +88,12 @@ def test_a_transformer_of_ones_own():
     assert (adapt(estimator, VERTICES).predict(VERTICES) == estimator.predict(VERTICES)).all()
     register_adapter(Step, lambda step: PerColumn())
     assert adapt(estimator, VERTICES).transform(VERTICES).max() == 3
+    beside = Step(lambda X: np.column_stack([X[:, 0], 2 * X[:, 1:] + 1])).fit(VERTICES)
+    estimator.steps[0] = ("step", beside)
+    register_adapter(Step, lambda step: PerColumn(kinds=["same", *["real"] * 7]))
+    assert adapt(estimator, VERTICES).transform(VERTICES).max(axis=0).tolist() == [1, *[3] * 7]
+    assert (adapt(estimator, VERTICES).predict(VERTICES) == estimator.predict(VERTICES)).all()
+    estimator.steps[0] = ("step", double)
     register_adapter(Step, lambda step: PerColumn(kinds="finite", cuts=lambda column: [0.5]))
     with pytest.raises(InvalidInputError, match="a category in unit 'x0' that was never seen"):
         adapt(estimator, VERTICES)

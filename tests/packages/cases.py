@@ -1,12 +1,13 @@
 """A table with gaps and categories, rows that no model saw, and what must hold of any model."""
 
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from sklearn_probsr import SufficientReasonExplainer, adapt
+from sklearn_probsr import Background, SufficientReasonExplainer, adapt
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -60,3 +61,34 @@ def agree(estimator: Any, X: Any) -> Any:
         found = SufficientReasonExplainer(estimator, X)(rows)
     assert (found.prediction == adapted.predict(rows)).all()
     return adapted
+
+
+def by_force(estimator: Any, background: pd.DataFrame, rows: pd.DataFrame) -> None:
+    """Ask the estimator itself about every set of raw columns: no smaller reason, no other share.
+
+    Unknown columns take the values of a background row together, and shares are counted.
+    """
+    columns = list(background)
+    told = SufficientReasonExplainer(estimator, Background(background), delta=0.9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = told.explain_frame(rows)
+        for at in range(len(rows)):
+            row = rows.iloc[[at]]
+            own = estimator.predict(row)[0]
+            shares = {}
+            for known in range(2 ** len(columns)):
+                fixed = [c for i, c in enumerate(columns) if known >> i & 1]
+                mixed = pd.concat([row] * len(background), ignore_index=True)
+                for column in columns:
+                    if column not in fixed:
+                        mixed[column] = background[column].to_numpy()
+                kept = (estimator.predict(mixed) == own).sum()
+                shares[frozenset(fixed)] = Fraction(int(kept), len(background))
+            line = found.iloc[at]
+            share = shares[frozenset(line["reason"])]
+            assert line["guarantee_lower"] <= share <= line["guarantee_upper"]
+            assert share >= Fraction(9, 10)
+            least = min(len(s) for s, share in shares.items() if share >= Fraction(9, 10))
+            assert line["minimality"] == "minimum"
+            assert line["reason_size"] == least
