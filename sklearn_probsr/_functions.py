@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import floats_around
 from sklearn_probsr.results._curve import GuaranteeCurve
 from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
 from sklearn_probsr.search._arguments import Options, check_tol, generator
+from sklearn_probsr.search._cheapest import search_cheapest
 from sklearn_probsr.search._local import search
 from sklearn_probsr.search._paper import search_as_published
 from sklearn_probsr.search._sampling import search_by_samples
@@ -125,6 +127,7 @@ def sufficient_reason(
     time_limit: float = 10.0,
     present_only: bool = False,
     supporting_only: bool = False,
+    cost: Any = None,
 ) -> SufficientReason:
     """Find the fewest features of ``x`` that keep its class with probability at least delta.
 
@@ -162,11 +165,14 @@ def sufficient_reason(
         Whether only features that are there may be chosen.
     supporting_only : bool, default=False
         Whether only facts that speak for the class may be chosen.
+    cost : mapping, array-like or None, default=None
+        What it costs to know each feature; the cheapest reason is then looked for.
 
     Returns
     -------
     SufficientReason
-        With ``features``, ``size``, ``size_lower``, ``guarantee``, ``minimality`` and more.
+        With ``features``, ``size``, ``size_lower``, ``cost``, ``cost_lower``, ``guarantee``,
+        ``minimality`` and more.
 
     Raises
     ------
@@ -189,7 +195,7 @@ x2 = 0 (2 of 5 features; no smaller set reaches 0.875).
     law = law_of(model, distribution)
     options = Options(
         delta, epsilon, gamma, include, exclude, max_size, prove, max_evals, time_limit,
-        present_only, supporting_only,
+        present_only, supporting_only, cost,
     )  # fmt: skip
     return answer(law, model.check_row(x)[None, :], options, method, random_state)[0]
 
@@ -212,6 +218,7 @@ def sufficient_reasons(
     time_limit: float = 10.0,
     present_only: bool = False,
     supporting_only: bool = False,
+    cost: Any = None,
 ) -> SufficientReasons:
     """Find for each row the fewest features that keep its class with probability at least delta.
 
@@ -264,12 +271,19 @@ def sufficient_reasons(
         they do on average under the distribution (of several classes, in the duel with the
         runner-up). Either option may leave delta out of reach, as ``exclude`` may, and what is
         proved speaks of the sets that are allowed.
+    cost : mapping, array-like or None, default=None
+        What it costs to know each feature: positive numbers, which mean the decimals that they
+        print as, by name or index (the others cost 1) or one for each feature. Then the cheapest
+        set that reaches delta is looked for, of several the smallest; "minimum" means that no
+        cheaper one reaches it, and ``max_evals`` is how many branches a proof may follow (None:
+        1,000, or 50,000 if ``prove`` is True). None: the fewest features. ``epsilon`` has no use
+        with it, and only ``method="certified"`` takes it.
 
     Returns
     -------
     SufficientReasons
-        Columns ``mask``, ``size``, ``size_lower``, ``lower``, ``upper``, ``minimality``; ``[i]`` is
-        one reason.
+        Columns ``mask``, ``size``, ``size_lower``, ``cost``, ``cost_lower``, ``lower``, ``upper``,
+        ``minimality``; ``[i]`` is one reason.
 
     Raises
     ------
@@ -291,7 +305,7 @@ def sufficient_reasons(
     law = law_of(model, distribution)
     options = Options(
         delta, epsilon, gamma, include, exclude, max_size, prove, max_evals, time_limit,
-        present_only, supporting_only,
+        present_only, supporting_only, cost,
     )  # fmt: skip
     return answer(law, model.check_rows(X), options, method, random_state)
 
@@ -314,9 +328,13 @@ def answer(
         raise InvalidInputError(f"method must be one of {_METHODS}, got {method!r}.")
     if method != "certified":
         _refuse(law, method)
+    _check_prices(law, task, method)
     confidence = floats_around(law.confidence)[0]
     samples = np.zeros(len(rows), dtype=np.int64)
-    if method == "certified":
+    least = None
+    if task.prices is not None and not task.prices.equal:
+        found, least = search_cheapest(law, rows, task)
+    elif method == "certified":
         found = search(law, rows, task)
     elif method == "monte-carlo":
         slack = Fraction("0.01") if slack is None else slack
@@ -350,7 +368,24 @@ def answer(
         exact=found.exact,
         flagged={i: ("unreachable", text) for i, text in found.flagged.items()},
         only=task.only,
+        prices=task.prices,
+        least_cost=least,
     )
+
+
+def _check_prices(law: Law, task: Task, method: str) -> None:
+    """Refuse costs where the cheapest set is not searched."""
+    if task.prices is None:
+        return
+    if method != "certified":
+        raise InvalidInputError(
+            f"cost needs method='certified', which finds the cheapest set, got {method!r}."
+        )
+    if law.conditional:
+        raise InvalidInputError(
+            "cost is not taken under Matching, which looks for the fewest facts. Use a Background "
+            "of the same rows, or leave cost out."
+        )
 
 
 def _refuse(law: Law, method: str) -> None:

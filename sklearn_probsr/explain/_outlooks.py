@@ -14,7 +14,8 @@ from sklearn_probsr.explain._masker import background_data
 from sklearn_probsr.explain._raw_frames import raw_frame, raw_names
 from sklearn_probsr.explain._subject import Prepared, Subject
 from sklearn_probsr.laws._law import Law
-from sklearn_probsr.questions._outlook import Outlook, check_costs, is_marker, same
+from sklearn_probsr.laws._prices import Prices
+from sklearn_probsr.questions._outlook import Outlook, is_marker, same
 from sklearn_probsr.questions._partial import PartialRow
 from sklearn_probsr.search._arguments import Options
 
@@ -29,7 +30,7 @@ def outlooks_of(
     raw, missing = _marked(subject, X, names, unknown)
     filled = _filled(raw, names, missing, masker)
     rows = subject.transform(subject.frame(filled))
-    costs = None if cost is None else check_costs(cost, law.model.unit_names)
+    costs = None if cost is None else Prices.of(cost, law.model.unit_names).floats()
     found = []
     for i, row in enumerate(rows):
         places = [u for u, name in enumerate(law.model.unit_names) if name in missing[i]]

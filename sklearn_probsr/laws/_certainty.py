@@ -11,6 +11,7 @@ import numpy as np
 
 from sklearn_probsr.laws._costs import Costs
 from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._scout import CoverScout
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["CertainProver"]
@@ -71,6 +72,15 @@ class CertainProver(Prover):
         for duel in self.duels:
             largest = sorted(self.members, key=duel.most, reverse=True)
             self.least = max(self.least, self._along([duel], largest).index(True))
+
+    def scout(self, prices: dict[int, int]) -> CoverScout:
+        """Return what looks ahead for the cheapest set: what members cost at worst adds up."""
+        covers, needed = [], []
+        for duel in self.duels:
+            worst, beyond = duel.at_worst
+            covers.append([worst[u] for u in self.members])
+            needed.append(beyond - sum(worst[u] for u in self.forced))
+        return CoverScout(self.members, prices, self.verdict, covers, needed)
 
     def best_of(self, size: int) -> set[int]:
         """Return the best set found of at most a size, certain or not."""

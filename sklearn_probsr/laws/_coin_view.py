@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate
+from operator import sub
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,11 +56,16 @@ class CoinView(View):
 
     def certain_along(self, order: Sequence[int]) -> list[bool]:
         """Tell for each size along an order whether the class is kept for certain."""
-        question, helps = self.instance.subset_sum(()), self.instance.helps
+        helps = self.instance.helps
         costs = (self.instance.magnitudes[u] if helps[u] else 0 for u in order)
+        return [beyond <= 0 for beyond in accumulate(costs, sub, initial=self.beyond)]
+
+    @cached_property
+    def beyond(self) -> int:
+        """By how much all that is unknown exceeds the margin at worst."""
+        question, helps = self.instance.subset_sum(()), self.instance.helps
         worst = sum(v for v, h in zip(self.instance.magnitudes, helps, strict=True) if h)
-        margin = question.capacity - (question.total - worst)
-        return [left <= margin for left in accumulate(costs, lambda a, b: a - b, initial=worst)]
+        return worst - (question.capacity - (question.total - worst))
 
     def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
         """Return the members by decreasing score: the best of each size come first."""

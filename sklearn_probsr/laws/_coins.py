@@ -37,11 +37,13 @@ from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._ranking import Ranking
 from sklearn_probsr.laws._rest import Rest
+from sklearn_probsr.laws._scout import ChainScout, CoverScout, Scout, Verdict
+from sklearn_probsr.laws._spectral_sets import spectral_verdict
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws._whole import Shown
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import float_above, float_below
+from sklearn_probsr.model._exact import about, float_above, float_below
 from sklearn_probsr.model._linear import LinearModel
 
 __all__ = ["CoinLaw"]
@@ -82,6 +84,25 @@ class CoinLaw(Law):
         """Return what is known of the sets of an instance at one level."""
         assert isinstance(view, CoinView)
         return CoinProver(view, task)
+
+    def scout(self, prover: Prover, prices: dict[int, int], row: Row) -> Scout:
+        """Return what looks ahead for the cheapest set of an instance: scores are a chain."""
+        seen = prover.view
+        assert isinstance(seen, CoinView)
+        scores = seen.instance.magnitudes
+        order = sorted(prover.members, key=lambda u: (-scores[u], prices[u]))
+        if prover.task.delta == 1:
+            needed = seen.beyond - sum(scores[u] for u in prover.forced if seen.can_cost(u))
+            return CoverScout(order, prices, prover.verdict, [[scores[u] for u in order]], [needed])
+        verdict: Verdict = prover.verdict
+        positive = seen.instance.positive
+        shared = [self.sums.spectra(positive, whole) for whole in (False, True)]
+        known = [s for s in shared if s is not None]
+        if known:
+            whole = next((s for s in known if set(s.broad) >= set(order)), known[-1])
+            verdict = spectral_verdict(whole, row, positive, prover.task, prover.verdict)
+        worth = [about(Fraction(scores[u])) for u in order]
+        return ChainScout(order, prices, verdict, True, worth, lambda a, b: True)
 
     def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
         """Answer the rows that whole numbers or shared tables decide."""

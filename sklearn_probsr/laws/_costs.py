@@ -73,7 +73,7 @@ class Costs(View):
         The loss is in units of the decision function.
         """
         twin = copy.copy(self)
-        for name in ("_at_worst", "moments"):
+        for name in ("at_worst", "moments"):
             twin.__dict__.pop(name, None)
         less = loss / self.contributions.scale
         twin.known = list(self.known)
@@ -164,16 +164,16 @@ class Costs(View):
 
     def is_certain(self, fixed: Collection[int]) -> bool:
         """Tell whether a set keeps the class for certain: the others fit the margin at worst."""
-        worst, beyond = self._at_worst
+        worst, beyond = self.at_worst
         return beyond <= sum(worst[u] for u in set(fixed))
 
     def certain_along(self, order: Sequence[int]) -> list[bool]:
         """Tell for each size whether so many units along an order keep the class for certain."""
-        worst, beyond = self._at_worst
+        worst, beyond = self.at_worst
         return [beyond <= known for known in accumulate((worst[u] for u in order), initial=0)]
 
     @cached_property
-    def _at_worst(self) -> tuple[list[int], int]:
+    def at_worst(self) -> tuple[list[int], int]:
         """What each unit costs at most, and by how much all together exceed the margin."""
         times = math.lcm(*(known.denominator for known in self.known))
         worst = [int(self.most(u) * times) for u in range(len(self.known))]

@@ -28,8 +28,10 @@ from sklearn_probsr.laws._crowds import Crowds, is_crowd
 from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._refuter import Refuter, ranked
+from sklearn_probsr.laws._scout import ChainScout, Scout, Verdict
 from sklearn_probsr.laws._sources import Seen, Source
 from sklearn_probsr.laws._spectra import Shared, are_few
+from sklearn_probsr.laws._spectral_sets import spectral_verdict
 from sklearn_probsr.laws._sums_rest import LoweredRest
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._together import follow_spectra, score_spectra, search_spectra
@@ -117,6 +119,37 @@ class IndependentLaw(Law):
         assert isinstance(view, Costs)
         prover = IndependentProver(self, view, task)
         return CertainProver(prover, [view]) if task.delta == 1 else prover
+
+    def scout(self, prover: Prover, prices: dict[int, int], row: Row) -> Scout:
+        """Return what looks ahead for the cheapest set of an instance."""
+        if isinstance(prover, CertainProver):
+            return super().scout(prover, prices, row)
+        view = self.view(row)
+        return self.chains(prover, prices, row, view, view.moments.mean)
+
+    def chains(
+        self,
+        prover: Prover,
+        prices: dict[int, int],
+        row: Row,
+        view: Costs,
+        worth: NDArray[np.float64],
+    ) -> Scout:
+        """Return what looks ahead along members that cost stochastically more than others."""
+        order = sorted(prover.members, key=lambda u: (-worth[u], prices[u]))
+        shared = [self.spectra(view.positive, whole, few=True) for whole in (False, True)]
+        known = [s for s in shared if s is not None]
+        if not known:
+            return Scout(order, prices, prover.verdict, prover.monotone, worth[order].tolist())
+        refuter = Refuter(self.contributions, known[0], row[None, :], view.positive, prover.task)
+        above = refuter.above(0, np.array(order, dtype=np.int64))
+        verdict: Verdict = prover.verdict
+        if not view.counted:
+            whole = next((s for s in known if set(s.broad) >= set(order)), known[-1])
+            verdict = spectral_verdict(whole, row, view.positive, prover.task, prover.verdict)
+        return ChainScout(
+            order, prices, verdict, prover.monotone, worth[order].tolist(), above.item
+        )
 
     def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
         """Answer the rows that spectra decide; return starts for some of the others."""

@@ -19,6 +19,7 @@ from sklearn_probsr.engines.coins._swaps import Swaps
 from sklearn_probsr.laws._leaning import leanings
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rest import Rest
+from sklearn_probsr.laws._scout import Scout
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._base import Model
@@ -93,6 +94,10 @@ class Law(ABC):
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""
         return Prover(view, task)
+
+    def scout(self, prover: Prover, prices: dict[int, int], row: Row) -> Scout:
+        """Return what looks ahead for the cheapest set of an instance, if members have prices."""
+        return prover.scout(prices)
 
     @property
     @abstractmethod

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import chain, combinations
 
 from sklearn_probsr.engines.sums._batch import MOST_MIXED
+from sklearn_probsr.laws._scout import Scout
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import View
 from sklearn_probsr.model._enclosure import Enclosure
@@ -167,6 +168,11 @@ class Prover:
         sizes = [size] if self.monotone else range(size + 1)
         tried = [set(order[:k]) for order in self.proposals() for k in sizes]
         return self.improve(max(tried, key=self.worth))
+
+    def scout(self, prices: dict[int, int]) -> Scout:
+        """Return what looks ahead for the cheapest set, if members have prices."""
+        members = [int(u) for u in self.members]
+        return Scout(members, prices, self.verdict, self.monotone)
 
     # --- what is proved of a set -------------------------------------------------------------
 

@@ -153,6 +153,11 @@ class Refuter:
         found = [set(self._units[at[mask]].tolist()) for mask in sets]
         return Refutation(None if verdict < 0 else verdict == 1, found)
 
+    def above(self, r: int, members: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which members of a row cost stochastically more than which that come later."""
+        laws, law = self._laws(r)
+        return within(laws, law[members])
+
     def knows(self, r: int, size: int) -> bool:
         """Tell whether the spectra know all units that sets of a size must be made of."""
         return self._tells(r, self._candidates(r, size, *self._laws(r))[1])

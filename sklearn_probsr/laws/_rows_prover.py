@@ -17,7 +17,9 @@ from sklearn_probsr.engines.rows._programme import solve
 from sklearn_probsr.engines.rows._pruning import is_needed, prune
 from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._rows_scout import RowsScout
 from sklearn_probsr.laws._rows_view import RowsView, places
+from sklearn_probsr.laws._scout import Scout
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._enclosure import Enclosure
 
@@ -88,6 +90,13 @@ class RowsProver(Prover):
         if not sure:
             return super().pruned(order)
         return {u for u, stay in zip(order, stays, strict=True) if stay}
+
+    def scout(self, prices: dict[int, int]) -> Scout:
+        """Return what looks ahead for the cheapest set: what each row can gain at a price."""
+        if not RowsScout.knows(self.rows):
+            return super().scout(prices)
+        spare = self.most - self.needed
+        return RowsScout(self.members, prices, self.verdict, self.rows, spare, -self.doubt)
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
         """Prove that nothing can be left out, or leave it out."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.laws._feature_sets import FeatureSets, SetsWriter
+from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable"]
@@ -132,6 +133,8 @@ class Task:
     present_only, supporting_only : bool
         Whether the features that are chosen must be there, and must speak for the class. What is
         forced in need not.
+    prices : Prices or None
+        What features cost, if the cheapest are asked for, not the fewest.
     allowed : ndarray of bool, shape (rows, units), or None
         Which units of every row may be chosen, by these two; None: all. Of a task of one row it has
         one line.
@@ -146,6 +149,7 @@ class Task:
     flag: bool = False
     present_only: bool = False
     supporting_only: bool = False
+    prices: Prices | None = None
     allowed: NDArray[np.bool_] | None = field(default=None, compare=False)
 
     @property

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import decimal_fraction
@@ -23,7 +24,7 @@ from sklearn_probsr.questions._partial import PartialRow
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.search._arguments import Options
 
-__all__ = ["Outlook", "check_costs", "is_marker", "outlook", "same"]
+__all__ = ["Outlook", "is_marker", "outlook", "same"]
 
 # The width to which the probability of a class is enclosed.
 _TOL = 1e-4
@@ -82,7 +83,7 @@ def outlook(
     values = _values(model, row)
     missing = _unknown(model, values, unknown)
     partial = PartialRow(law, _checked(model, values, missing), missing)
-    costs = None if cost is None else check_costs(cost, model.unit_names)
+    costs = None if cost is None else Prices.of(cost, model.unit_names).floats()
     return Outlook(partial, options, costs)
 
 
@@ -155,32 +156,6 @@ def _checked(model: Model, values: list[Any], unknown: tuple[int, ...]) -> Any:
             f"row must hold numbers in the columns that are known, got {filled!r}."
         ) from None
     return model.check_row(numbers)
-
-
-def check_costs(cost: Any, names: tuple[str, ...]) -> tuple[float, ...]:
-    """Return what it costs to learn every feature, or say what is wrong with it."""
-    if isinstance(cost, Mapping):
-        strange = [name for name in cost if name not in names]
-        if strange:
-            raise InvalidInputError(
-                f"cost names an unknown feature, {strange[0]!r}. The model's features are "
-                f"{', '.join(map(repr, names[:8]))}."
-            )
-        given: list[Any] = [cost.get(name, 1.0) for name in names]
-    else:
-        given = list(np.asarray(cost, dtype=object).ravel())
-    if len(given) != len(names):
-        raise InvalidInputError(
-            f"cost must have one number per feature, {len(names)}, got {len(given)}."
-        )
-    for name, value in zip(names, given, strict=True):
-        try:
-            fine = not isinstance(value, bool | str) and 0 < float(value) < math.inf
-        except (TypeError, ValueError):
-            fine = False
-        if not fine:
-            raise InvalidInputError(f"cost must be a positive number, got {value!r} for {name!r}.")
-    return tuple(float(value) for value in given)
 
 
 @dataclass(frozen=True, eq=False)

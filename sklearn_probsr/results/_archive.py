@@ -25,6 +25,7 @@ from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.results._reason import COLUMNS, SufficientReasons
 from sklearn_probsr.results._sparse_members import split
+from sklearn_probsr.results._told_costs import told_costs
 
 __all__ = [
     "FORMAT",
@@ -71,6 +72,7 @@ def write_reasons(
             "exact": {str(i): str(value) for i, value in reasons.exact.items()},
             "flagged": {str(i): list(told) for i, told in reasons.flagged.items()},
             "shown": _shown(reasons.shown),
+            **told_costs(reasons),
         },
         "texts": texts,
     }

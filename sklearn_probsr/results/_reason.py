@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
@@ -15,6 +16,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.laws._neighbours import Matches
+from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._sparse import SparseRows, joined_rows
@@ -63,7 +65,9 @@ class Source:
         """Return how far the facts of a reason may worsen."""
         law = law_of(self.model, reason.distribution)
         level = level_of(law, self.row, reason.features, reason.guarantee, reason.delta)
-        minimum, lower = reason.minimality == "minimum", reason.guarantee.lower
+        # Levels are told of sizes: of the cheapest nothing is known of one feature fewer.
+        minimum = reason.minimality == "minimum" and not reason.priced
+        lower = reason.guarantee.lower
         return slack_of(law, self.row, reason.features, level, minimum, lower)
 
     def against(self, reason: SufficientReason) -> tuple[int, ...]:
@@ -132,6 +136,13 @@ class SufficientReason:
         The features that speak against the class: what they contribute is below their average
         under the distribution (of several classes, in the duel with the runner-up). To know such a
         fact may be better than not to know it.
+    cost : float, default=nan
+        What the features cost together; their number, if no costs were given.
+    cost_lower : float, default=nan
+        No set that costs less reaches delta, as far as was proved (for the ``include`` and
+        ``exclude`` asked for). It is ``cost`` if minimum.
+    priced : bool, default=False
+        Whether costs were given. Then minimum means that no cheaper set reaches delta.
     source : Source or None, default=None
         The model and the row, which `rule` asks.
     """
@@ -154,6 +165,9 @@ class SufficientReason:
     message: str = field(default="", repr=False)
     matches: Matches | None = field(default=None, repr=False)
     only: tuple[str, ...] = field(default=(), repr=False)
+    cost: float = field(default=math.nan, repr=False, compare=False)
+    cost_lower: float = field(default=math.nan, repr=False, compare=False)
+    priced: bool = field(default=False, repr=False)
     source: Source | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -259,6 +273,12 @@ class SufficientReasons:
         not say so: those that share a column of a ``HashingVectorizer``.
     reader : Reader or None, default=None
         What takes rows as an explainer does; None if they are those of the model.
+    cost, cost_lower : ndarray of float
+        See `SufficientReason`.
+    prices : Prices or None, default=None
+        What features cost; None: the fewest were asked for, and each costs 1.
+    least_cost : ndarray of float or None, default=None
+        What was proved of costs; None where sizes tell.
     """
 
     model: Model = field(repr=False)
@@ -281,8 +301,12 @@ class SufficientReasons:
     only: tuple[str, ...] = field(default=(), repr=False)
     words: dict[int, dict[int, tuple[str, ...]]] = field(default_factory=dict, repr=False)
     reader: Reader | None = field(default=None, repr=False)
+    prices: Prices | None = field(default=None, repr=False)
+    least_cost: NDArray[np.float64] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        if self.least_cost is not None:
+            self.least_cost.flags.writeable = False
         for name in COLUMNS:
             column = getattr(self, name)
             if not isinstance(column, SparseRows):  # those never change
@@ -296,6 +320,24 @@ class SufficientReasons:
     def size(self) -> NDArray[np.int64]:
         """How many features each reason has."""
         return self.sets.sizes
+
+    @cached_property
+    def cost(self) -> NDArray[np.float64]:
+        """What the features of each reason cost together."""
+        return (
+            self.size.astype(np.float64) if self.prices is None else self.prices.of_sets(self.sets)
+        )
+
+    @cached_property
+    def cost_lower(self) -> NDArray[np.float64]:
+        """What any set that reaches delta costs at least, as far as was proved."""
+        if self.least_cost is not None:
+            return self.least_cost
+        if self.prices is None:
+            return self.size_lower.astype(np.float64)
+        # All features cost the same.
+        each, money = next(iter(self.prices.whole), 0), self.prices.money
+        return np.array([money(size * each) for size in self.size_lower.tolist()], np.float64)
 
     @cached_property
     def mask(self) -> NDArray[np.bool_]:
@@ -353,8 +395,10 @@ class SufficientReasons:
             told = getattr(self, name)
             of_row = enumerate(positions.tolist()) if told else ()
             chosen[name] = {j: told[i] for j, i in of_row if i in told}
-        shown = None if self.shown is None else self.shown[positions]
-        return replace(self, **chosen, sets=self.sets.take(positions), shown=shown)
+        for name in ("shown", "least_cost"):
+            told = getattr(self, name)
+            chosen[name] = None if told is None else told[positions]
+        return replace(self, **chosen, sets=self.sets.take(positions))
 
     @classmethod
     def concatenate(cls, parts: Sequence[SufficientReasons]) -> SufficientReasons:
@@ -369,10 +413,11 @@ class SufficientReasons:
                 for start, part in zip(starts, parts, strict=False)
                 for i, value in getattr(part, name).items()
             }
-        told = [part.shown for part in parts if part.shown is not None]
-        shown = joined_rows(told) if len(told) == len(parts) else None
+        for name in ("shown", "least_cost"):
+            told = [getattr(part, name) for part in parts if getattr(part, name) is not None]
+            joined[name] = joined_rows(told) if len(told) == len(parts) else None
         sets = FeatureSets.concatenate([part.sets for part in parts])
-        return replace(parts[0], **joined, sets=sets, shown=shown)
+        return replace(parts[0], **joined, sets=sets)
 
     def among(self, at: NDArray[np.intp], rows: NDArray[Any], invalid: dict[int, str]) -> Self:
         """Return these reasons at some places among rows of which the others are invalid.
@@ -389,6 +434,9 @@ class SufficientReasons:
             spread[name] = column
         for name in BY_ROW:
             spread[name] = {int(at[i]): value for i, value in getattr(self, name).items()}
+        if self.least_cost is not None:
+            spread["least_cost"] = np.zeros(n)
+            spread["least_cost"][at] = self.least_cost
         spread["flagged"] |= {i: ("invalid", text) for i, text in invalid.items()}
         return replace(self, **spread, sets=self.sets.among(at, n))
 
@@ -421,6 +469,9 @@ class SufficientReasons:
             message=message,
             matches=None if status == "invalid" else self.matches(i, features),
             only=self.only,
+            cost=float(self.cost[i]),
+            cost_lower=float(self.cost_lower[i]),
+            priced=self.prices is not None,
             source=Source(
                 self.model,
                 self.rows[i],

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.results._html import SHOWN_ROWS, bound, bullets, card, line, strong, table
-from sklearn_probsr.results._sentence import claim, marked_facts
+from sklearn_probsr.results._sentence import claim, cost_text, count_text, marked_facts
 
 __all__ = ["reason_card", "reasons_table"]
 
@@ -25,7 +25,7 @@ def reason_card(reason: Any, called: Any = None, more: str = "") -> str:
     if trust < 1:
         held += f", with confidence {lower_text(trust, 9)}"
     given = ", given" if reason.facts else ", whatever the features are"
-    size = f"{reason.size} of {reason.n_units} features; {claim(reason)}."
+    size = f"{count_text(reason)}; {claim(reason)}."
     over = f"Over {reason.distribution}."
     if reason.matches is not None:
         held = f" is kept in at least {_sure(reason.guarantee)} of the rows that share these facts"
@@ -62,7 +62,9 @@ def reasons_table(
     """
     told = list(reasons)[:SHOWN_ROWS]
     flagged = any(reason.status != "ok" for reason in told)
+    priced = any(reason.priced for reason in told)
     headings = ["row", "class", "reason", "features", "guarantee", "proved"]
+    headings[4:4] = ["cost"] if priced else []
     rows = []
     for label, reason in zip(labels, told, strict=False):
         known = reason.status != "invalid"
@@ -74,6 +76,7 @@ def reasons_table(
             bound(_sure(reason.guarantee)) if known else "",
             reason.minimality,
         ]
+        cells[4:4] = [cost_text(reason.cost) if known else ""] if priced else []
         if flagged:
             cells.append("ok" if reason.status == "ok" else f"{reason.status}: {reason.message}")
         rows.append(cells)

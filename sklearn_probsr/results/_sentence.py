@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn_probsr.laws._neighbours import Matches
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._exact import decimal_fraction
 
-__all__ = ["CLAIMS", "claim", "sentence", "marked_facts"]
+__all__ = ["CLAIMS", "claim", "cost_text", "count_text", "marked_facts", "sentence"]
 
 CLAIMS = {
     "minimum": "no smaller set reaches {delta}",
@@ -47,7 +48,7 @@ def _told(reason: Any) -> str:
         return _conditional(reason, reason.matches, sure, trust.removeprefix(","), claim(reason))
     return (
         f"Class {reason.prediction!s} is kept with probability at least {sure} over "
-        f"{reason.distribution}{trust}, {given} ({reason.size} of {reason.n_units} features; "
+        f"{reason.distribution}{trust}, {given} ({count_text(reason)}; "
         f"{claim(reason)})."
     )
 
@@ -59,13 +60,41 @@ def claim(reason: Any) -> str:
         epsilon=_two_digits_up(reason.epsilon), delta=reason.delta, size=reason.size
     )
     kind = " and ".join(reason.only)
+    if reason.priced:
+        told = told.replace("no smaller set ", "no cheaper set ")
     if kind:
-        told = told.replace("no smaller set ", f"no smaller set of {kind} features ")
+        for word in ("smaller", "cheaper"):
+            told = told.replace(f"no {word} set ", f"no {word} set of {kind} features ")
         told = told.replace("the best set found", f"of {kind} features the best set found")
     bounded = reason.minimality.endswith(("subset-minimal", "locally-minimal"))
-    if reason.matches is None and reason.size_lower > 1 and bounded:
-        some = f"{reason.size_lower} {kind} features" if kind else f"{reason.size_lower} features"
-        told += f"; no set of fewer than {some} reaches {reason.delta}"
+    if reason.matches is None and bounded:
+        told += _bounded(reason, kind)
+    return told
+
+
+def _bounded(reason: Any, kind: str) -> str:
+    """Say what is proved of all sets, where there is anything to say."""
+    those = f" {kind} features" if kind else " features"
+    if reason.priced and reason.cost_lower > 0:
+        least = cost_text(reason.cost_lower, down=True)
+        return f"; no set of{those} that costs less than {least} reaches {reason.delta}"
+    if not reason.priced and reason.size_lower > 1:
+        return f"; no set of fewer than {reason.size_lower}{those} reaches {reason.delta}"
+    return ""
+
+
+def count_text(reason: Any) -> str:
+    """Say how many features a reason has, and what they cost if that was asked for."""
+    told = f"{reason.size} of {reason.n_units} features"
+    return f"{told} at a cost of {cost_text(reason.cost)}" if reason.priced else told
+
+
+def cost_text(value: float, down: bool = False) -> str:
+    """Print a cost with at most twelve digits; as a bound, rounded down."""
+    told = f"{value:.12g}"
+    if down and decimal_fraction(told) > decimal_fraction(value):
+        with localcontext(prec=12, rounding=ROUND_FLOOR):
+            told = f"{float(+Decimal(repr(value))):.12g}"
     return told
 
 

@@ -37,6 +37,7 @@ from sklearn_probsr.results._members import Declared, declared, load
 from sklearn_probsr.results._reason import CLAIMS, COLUMNS, STATUSES, SufficientReasons
 from sklearn_probsr.results._row_labels import checked_labels
 from sklearn_probsr.results._sparse_members import KINDS, DeclaredRows, gathered
+from sklearn_probsr.results._told_costs import read_costs
 from sklearn_probsr.results._unarchive_model import OF_LAWS, read_law, read_model
 
 __all__ = ["read_reasons"]
@@ -158,6 +159,7 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         "flagged",
         "shown",
     )
+    costs = told.pop("costs", None) if isinstance(told, dict) else None
     told = members(told, "meta.reasons", known)
     columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
     width = held["more/data"].shape[1]
@@ -189,6 +191,7 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         for word in flat(told["only"], "meta.reasons.only", (None,))
     )
     raw = told["shown"]
+    prices, least = read_costs(costs, model.unit_names, len(sets))
     return SufficientReasons(
         model=model,
         distribution=law,
@@ -202,6 +205,8 @@ def _reasons(model: Model, law: Distribution, held: Arrays, told: Any) -> Suffic
         words=_words(told["words"], len(sets), width),
         shown=_shown(raw, held["more/data"], (len(sets), width)),
         sets=sets,
+        prices=prices,
+        least_cost=least,
         **columns,
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.laws._task import Effort, Task
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._exact import decimal_fraction
@@ -96,6 +97,7 @@ class Options:
     time_limit: Any = 10.0
     present_only: Any = False
     supporting_only: Any = False
+    cost: Any = None
 
     def task(self, model: Model, slack: Fraction | None = None, flag: bool = False) -> Task:
         """Return what is asked of every row of a model, or say what is wrong with it."""
@@ -121,6 +123,7 @@ class Options:
             flag,
             present_only=_switch(self.present_only, "present_only"),
             supporting_only=_switch(self.supporting_only, "supporting_only"),
+            prices=None if self.cost is None else Prices.of(self.cost, model.unit_names),
         )
 
     @property

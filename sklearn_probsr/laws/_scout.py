@@ -1,0 +1,201 @@
+"""A scout looks ahead for the cheapest set of one instance: what can still be reached at a price.
+
+Sets are branched on member by member, in an order. A scout says which members are better than which
+(*above* them: at least as good and at most as dear), so that only sets are gone through that hold,
+with each member, all that are above it; and whether any set that a branch leads to can reach delta.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Collection, Sequence
+from fractions import Fraction
+
+from sklearn_probsr.model._exact import about
+
+__all__ = ["ChainScout", "CoverScout", "Scout", "Verdict", "affordable"]
+
+Verdict = Callable[[Collection[int]], bool | None]
+
+
+class Scout:
+    """What is known of the sets of an instance; by default, only whether each reaches delta.
+
+    Parameters
+    ----------
+    order : list of int
+        The members, in the order in which they are branched on.
+    prices : dict of int to int
+        What each costs.
+    verdict : callable
+        Whether a set of members reaches delta; None if that stays open.
+    monotone : bool
+        Whether fixing a member never hurts.
+    worth : list of float or None
+        About what fixing each member of the order is worth; None: those that come first, more.
+
+    Attributes
+    ----------
+    below : list of int
+        For each place of the order the places that it is above, as the bits of a number.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[int],
+        prices: dict[int, int],
+        verdict: Verdict,
+        monotone: bool,
+        worth: Sequence[float] | None = None,
+    ) -> None:
+        self.order = list(order)
+        self.prices = [prices[u] for u in self.order]
+        self.verdict, self.monotone = verdict, monotone
+        self.worth = [float(len(order) - j) for j in range(len(order))] if worth is None else worth
+        self.below = [0] * len(self.order)
+
+    def units(self, places: Collection[int]) -> list[int]:
+        """Return the members at some places."""
+        return [self.order[j] for j in places]
+
+    def reaches(self, places: Collection[int]) -> bool | None:
+        """Tell whether the set at some places reaches delta; None if that stays open."""
+        return self.verdict(self.units(places))
+
+    def hopeless(self, taken: tuple[int, ...], rest: list[int], limit: int, room: int) -> bool:
+        """Tell whether no set reaches delta that adds some of the rest to what is taken.
+
+        Those added cost at most ``limit`` together, and are at most ``room``.
+        """
+        return self.monotone and self.reaches([*taken, *rest]) is False
+
+
+def affordable(prices: Sequence[int], places: Sequence[int], limit: int, room: int) -> list[int]:
+    """Return the places that stand for the best that any choice at a price can have.
+
+    Of the first so many of the places, a choice of at most ``room`` that costs at most ``limit``
+    has no more than the cheapest of them that are as cheap together; the places at which that
+    number grows are returned (Lemma 90).
+    """
+    found: list[int] = []
+    held: list[int] = []
+    total = 0
+    for j in places:
+        price = prices[j]
+        insort(held, price)
+        total += price
+        if total > limit:
+            total -= held.pop()
+        else:
+            found.append(j)
+            if len(found) == room:
+                break
+    return found
+
+
+class ChainScout(Scout):
+    """Members of which it is known which cost stochastically more than which (Lemma 90).
+
+    Parameters
+    ----------
+    above : callable
+        ``above(a, b)``: whether the member at place a of the order, which comes before b, costs at
+        least as much as b when it is unknown, in the stochastic order.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[int],
+        prices: dict[int, int],
+        verdict: Verdict,
+        monotone: bool,
+        worth: Sequence[float],
+        above: Callable[[int, int], bool],
+    ) -> None:
+        super().__init__(order, prices, verdict, monotone, worth)
+        n = len(self.order)
+        self.chains: list[list[int]] = []
+        self.chain_of = [0] * n
+        for b in range(n):
+            at = next((k for k, chain in enumerate(self.chains) if above(chain[-1], b)), None)
+            if at is None:
+                at = len(self.chains)
+                self.chains.append([])
+            self.chains[at].append(b)
+            self.chain_of[b] = at
+        for a in range(n):
+            self.below[a] = sum(
+                1 << b for b in range(a + 1, n) if self.prices[a] <= self.prices[b] and above(a, b)
+            )
+
+    def hopeless(self, taken: tuple[int, ...], rest: list[int], limit: int, room: int) -> bool:
+        """Tell whether even the best that the price can have misses delta (Lemma 90)."""
+        if not self.monotone:
+            return False
+        if len(self.chains) == 1:
+            best = affordable(self.prices, rest, limit, room)
+        else:
+            parts: list[list[int]] = [[] for _ in self.chains]
+            for j in rest:
+                parts[self.chain_of[j]].append(j)
+            best = [j for part in parts for j in affordable(self.prices, part, limit, room)]
+        return self.reaches([*taken, *best]) is False
+
+
+class CoverScout(Scout):
+    """Members whose worth must add up: what certainty asks for (Lemma 94).
+
+    Parameters
+    ----------
+    covers : list of list of int
+        For every rival what each member of the order is worth.
+    needed : list of int
+        What must be reached before every rival.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[int],
+        prices: dict[int, int],
+        verdict: Verdict,
+        covers: Sequence[Sequence[int]],
+        needed: Sequence[int],
+    ) -> None:
+        each = [[Fraction(cover[j], prices[u]) for j, u in enumerate(order)] for cover in covers]
+        # The most for the price first; what is above another then comes before it.
+        places = sorted(range(len(order)), key=lambda j: (-each[0][j], -covers[0][j]))
+        super().__init__([order[j] for j in places], prices, verdict, True)
+        self.covers = [[cover[j] for j in places] for cover in covers]
+        self.needed = list(needed)
+        self.worth = [about(Fraction(value)) for value in self.covers[0]]
+        # For every rival the rank of each member by what it is worth for its price.
+        self._ranks = []
+        for ratios in each:
+            by_ratio = sorted((-ratios[j], a) for a, j in enumerate(places))
+            ranks = [0] * len(places)
+            for rank, (_, a) in enumerate(by_ratio):
+                ranks[a] = rank
+            self._ranks.append(ranks)
+        n = len(places)
+        for a in range(n):
+            self.below[a] = sum(1 << b for b in range(a + 1, n) if self._is_above(a, b))
+
+    def _is_above(self, a: int, b: int) -> bool:
+        return self.prices[a] <= self.prices[b] and all(c[a] >= c[b] for c in self.covers)
+
+    def hopeless(self, taken: tuple[int, ...], rest: list[int], limit: int, room: int) -> bool:
+        """Tell whether even parts of members do not add up, before one of the rivals."""
+        for cover, needed, ranks in zip(self.covers, self.needed, self._ranks, strict=True):
+            short, left = needed - sum(cover[j] for j in taken), limit
+            for j in rest if ranks is self._ranks[0] else sorted(rest, key=ranks.__getitem__):
+                if short <= 0:
+                    break
+                price = self.prices[j]
+                if price > left:
+                    # A part of a member: as much of it as can be paid.
+                    short = 0 if cover[j] * left >= short * price else short
+                    break
+                short, left = short - cover[j], left - price
+            if short > 0:
+                return True
+        return False
