@@ -180,11 +180,8 @@ class SlicedExplanation(shap.Explanation):
     def reason_mask(self) -> Any:
         """Which features are in each reason."""
         if self._pending is not None:
-            return (
-                self._reasons[np.atleast_1d(self._at)].mask
-                if self._at.ndim
-                else (self._reasons.mask[int(self._at)])
-            )
+            mask = self._reasons.sets.take(np.atleast_1d(self._at)).mask()
+            return mask if self._at.ndim else mask[0]
         return self._s.reason_mask
 
     @property

@@ -44,6 +44,28 @@ class FeatureSets:
         return cls(features, _indptr(sizes), parts[0].width)
 
     @classmethod
+    def of_mask(cls, mask: NDArray[np.bool_]) -> FeatureSets:
+        """Return sets that are told by which features they have, in the order of these."""
+        features = mask.nonzero()[1].astype(np.int32)
+        return cls(features, _indptr(mask.sum(axis=1)), mask.shape[1])
+
+    @classmethod
+    def of_lists(cls, lists: Sequence[Sequence[int]], width: int) -> FeatureSets:
+        """Return sets that are told as lists."""
+        features = np.array([j for inside in lists for j in inside], dtype=np.int32)
+        sizes = np.array([len(inside) for inside in lists], dtype=np.int64)
+        return cls(features, _indptr(sizes), width)
+
+    @classmethod
+    def union(cls, several: Sequence[FeatureSets]) -> FeatureSets:
+        """Return of each row the features of any of several sets, in ascending order."""
+        n, width = len(several[0]), max(several[0].width, 1)
+        keys = [np.repeat(np.arange(n), sets.sizes) * width + sets.features for sets in several]
+        rows, features = np.divmod(np.unique(np.concatenate(keys)), width)
+        sizes = np.bincount(rows, minlength=n)
+        return cls(features.astype(np.int32), _indptr(sizes), several[0].width)
+
+    @classmethod
     def _of_bytes(cls, features: bytes, indptr: bytes, width: int) -> FeatureSets:
         return cls(np.frombuffer(features, dtype="<i4"), np.frombuffer(indptr, dtype="<i8"), width)
 

@@ -24,6 +24,7 @@ from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._sparse import SparseRows
 
 # Units of rows that are looked at together.
 _AT_ONCE = 2**18
@@ -129,6 +130,12 @@ class Law(ABC):
         """Return a task that says which units of every row may be chosen, by its options."""
         if not task.restricted:
             return task
+        if isinstance(rows, SparseRows):  # row by row: a table of all would not be sparse
+            return replace(task, allowed=_LineByLine(self, rows, task))
+        return replace(task, allowed=self._allowed(rows, task))
+
+    def _allowed(self, rows: Row, task: Task) -> NDArray[np.bool_]:
+        """Tell which units of some rows may be chosen, by the options of a task."""
         n, units = len(rows), self.model.n_units
         allowed = self.model.present(rows) if task.present_only else np.ones((n, units), np.bool_)
         step = max(_AT_ONCE // max(units, 1), 1)
@@ -136,7 +143,7 @@ class Law(ABC):
             some = allowed[first : first + step]
             at, asked = np.nonzero(some)
             some[at, asked] = self.leanings(rows[first : first + step], at, asked) > 0
-        return replace(task, allowed=allowed)
+        return allowed
 
     @property
     def data(self) -> tuple[Any, NDArray[np.int64]] | None:
@@ -252,3 +259,17 @@ class Law(ABC):
     def nbytes(self) -> int:
         """About how much memory the tables take."""
         return 0
+
+
+class _LineByLine:
+    """Which units of sparse rows may be chosen, found for the rows that are asked about."""
+
+    def __init__(self, law: Law, rows: SparseRows, task: Task) -> None:
+        self._law, self._rows, self._task = law, rows, task
+
+    def __getitem__(self, at: slice | NDArray[np.intp]) -> NDArray[np.bool_]:
+        return self._law._allowed(self._rows[at], self._task)
+
+    def copy(self) -> NDArray[np.bool_]:
+        """Return those of all rows."""
+        return self[:]

@@ -186,9 +186,10 @@ class Model(ABC):
         totals: NDArray[np.float64] = np.add.reduceat(parts[:, columns], starts, axis=1)
         return totals
 
-    def present(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+    def present(self, rows: Any) -> NDArray[np.bool_]:
         """Tell which units of checked rows are there: a word that occurs, a number other than 0."""
-        nonzero: NDArray[np.bool_] = np.asarray(rows) != 0
+        filled = rows.astype(np.bool_).toarray() if isinstance(rows, SparseRows) else rows
+        nonzero: NDArray[np.bool_] = filled != 0
         if self.units is None:
             return nonzero
         found = nonzero[:, self.first_columns]

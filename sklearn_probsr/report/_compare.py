@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import shap
 from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import (
@@ -19,14 +18,17 @@ from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain._batches import Question
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._feature_sets import SetsWriter
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.report._beside import columns_beside, jaccard, scored, shap_values_of
 from sklearn_probsr.report._comparison import Comparison
 from sklearn_probsr.report._growth import Growth, grow
 from sklearn_probsr.report._known import facts, probabilities, threshold, true_classes
-from sklearn_probsr.report._rules import certain, follow, gaps, in_order, in_words, reached
+from sklearn_probsr.report._rules import certain, gaps, in_words, reached
 from sklearn_probsr.report._shared import codes_of, columns_of, open_counts
+from sklearn_probsr.report._wide import Wide, filled, pieces, some_rows
 from sklearn_probsr.results._reason import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
@@ -194,14 +196,14 @@ def compare_explained(
     told = whole if len(at) == len(whole) else whole[at]
     law, linear = explainer.law, explainer.linear_model
     options = Options(**{name: getattr(explainer, name) for name in _SAME})
-    task, missing = law.within(told.rows, options.task(linear)), {}
+    task, missing = options.task(linear), {}
     level = decimal_fraction(delta)
     known = {float(level): told}
     try:
         sure = certain(law, told.rows, options, task, n_jobs)
     except UnreachableError as error:  # nobody asked for certainty: the rest can be told
         sure, missing["sure_size"] = None, str(error)
-    values = _shap_values(law, told, _rows_of(shap_values, at, len(whole)))
+    values = shap_values_of(law, told, _rows_of(shap_values, at, len(whole)))
     table = _columns(law, told, sure, values, task, level)
     chance = probabilities(explainer.model, X, at, told)
     if chance is not None:
@@ -220,23 +222,23 @@ def compare_explained(
         table |= _other(law, told, name, sets, at, len(whole))
     if len(at) < len(whole):
         table = {name: _among(name, column, at, len(whole)) for name, column in table.items()}
-        everywhere = np.zeros((len(whole), linear.n_units))
-        everywhere[at] = values
-        values = everywhere
+        values = _everywhere(values, at, len(whole))
         table |= {"status": whole.status.astype(object), "message": whole.message}
     if y is not None:
         truth = {"true_class": true_classes(y, linear.classes, len(whole))}
         table = {"prediction": table["prediction"], **truth, **table}
-    shared = None
+    shared: Any = None
     if explained.alternatives is not None:
-        shared = codes_of(explained.alternatives, linear.n_units)
+        codes = codes_of(explained.alternatives, linear.n_units)
+        shared = codes if isinstance(values, Wide) else codes.toarray()
         table |= columns_of(list(explained.alternatives), linear.unit_names)
         missing |= open_counts(table, whole.status)
+    mask: Any = whole.sets if isinstance(values, Wide) else whole.mask
     return Comparison(
         table=table,
         shap_values=values,
-        values=facts(whole, explained.data),
-        mask=whole.mask,
+        values=facts(whole, lambda: explained.data),
+        mask=mask,
         feature_names=linear.unit_names,
         classes=linear.classes,
         delta=float(level),
@@ -299,70 +301,39 @@ def _among(name: str, column: NDArray[Any], at: NDArray[np.intp], n: int) -> NDA
     return found
 
 
-def _shap_values(law: Law, told: SufficientReasons, given: Any) -> NDArray[np.float64]:
-    """Return SHAP values of every unit: the user's, or shap's own on the same background."""
-    model, rows = law.given, told.rows.astype(np.float64)
-    if given is None:
-        if not len(rows):
-            return np.zeros((0, model.n_units))
-        # Of a linear model only the means of the background matter.
-        mask = shap.maskers.Independent(law.means[None, :], max_samples=1)
-        scores = zip(*model.outputs, strict=True)
-        each = [shap.LinearExplainer(score, mask).shap_values(rows) for score in scores]
-        found = each[0] if len(each) == 1 else np.stack(each, axis=2)
-    else:
-        found = np.asarray(getattr(given, "values", given), dtype=np.float64)
-    if found.ndim == 3 and found.shape[::2] == (len(rows), len(model.classes)):
-        # Those of the second of two classes, as scikit-learn orders outputs, or of the predicted.
-        own = 1 if len(model.classes) == 2 else model.winners(told.rows)
-        found = found[np.arange(len(rows)), :, own]
-    if found.shape == (len(rows), model.n_units):
-        one_each: NDArray[np.float64] = found
-        return one_each
-    if found.shape == (len(rows), model.n_features) and model.units is not None:
-        return model.sum_by_unit(found)
-    raise InvalidInputError(
-        f"shap_values must have one value per row and feature, {(len(rows), model.n_units)}, got "
-        f"shape {found.shape}. Explain the same rows, and one output of the model."
-    )
+def _everywhere(values: Any, at: NDArray[np.intp], n: int) -> Any:
+    """Return SHAP values of the valid rows among all rows."""
+    if isinstance(values, Wide):
+        return values.among(at, n, 0.0)
+    everywhere = np.zeros((n, values.shape[1]))
+    everywhere[at] = values
+    return everywhere
 
 
 def _columns(
     law: Law,
     told: SufficientReasons,
     sure: SufficientReasons | None,
-    values: NDArray[np.float64],
+    values: Any,
     task: Task,
     delta: Fraction,
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of the table."""
-    model, n, size = law.given, len(told), told.size
-    second = (model.winners(told.rows) == 1) | (len(model.classes) > 2)
-    signed = np.where(second, 1.0, -1.0)[:, None] * values  # towards the prediction
-    by_size, by_sign = in_order(np.abs(values), task), in_order(signed, task)
-    abs_size, largest = follow(law, told.rows, by_size, size, task, delta)
-    signed_size, _ = follow(law, told.rows, by_sign, size, task, delta)
-    top = np.zeros_like(told.mask)
-    for i in range(n):
-        top[i, by_size[i, : size[i]]] = True
-    mass = np.abs(values).sum(axis=1)
-    inside = np.where(told.mask, np.abs(values), 0.0).sum(axis=1)
+    model, n = law.given, len(told)
+    beside = [
+        columns_beside(law, told, at, filled(some_rows(values, at)), task, delta)
+        for at in pieces(values)
+    ] or [columns_beside(law, told, np.arange(0), np.zeros((0, model.n_units)), task, delta)]
     return {
         "prediction": told.prediction,
         "margin": model.margin(told.rows),
         "reason": told.sets.named(model.unit_names),
-        "reason_size": size,
+        "reason_size": told.size,
         "guarantee_lower": told.lower,
         "guarantee_upper": told.upper,
         "minimality": told.minimality.astype(object),
         "sure_size": np.full(n, np.nan) if sure is None else reached(sure),
-        "abs_shap_size": abs_size,
-        "signed_shap_size": signed_size,
-        "top_shap_guarantee_lower": largest.lower,
-        "top_shap_guarantee_upper": largest.upper,
-        "overlap": _jaccard(top, told.mask),
-        "shap_share": np.where(mass > 0, inside / np.where(mass > 0, mass, 1.0), 1.0),
-        "hurting": (top & (signed < 0)).sum(axis=1),
+        **{name: np.concatenate([piece[name] for piece in beside]) for name in beside[0]},
     }
 
 
@@ -371,26 +342,11 @@ def _otherwise(law: Law, told: SufficientReasons) -> dict[str, NDArray[Any]]:
     over = law.distribution
     if isinstance(over, Background):
         other = law_of(law.model, Marginals(over.source, over.weights))
-        return _scored(other, told.rows, told.mask, "independent")
+        return scored(other, told.rows, told.sets, "independent")
     if isinstance(over, Marginals):
         other = law_of(law.model, Background(over.source, over.weights))
-        return _scored(other, told.rows, told.mask, "joint")
+        return scored(other, told.rows, told.sets, "joint")
     return {}
-
-
-def _scored(
-    law: Law, rows: NDArray[Any], mask: NDArray[np.bool_], word: str
-) -> dict[str, NDArray[Any]]:
-    """Return the guarantee of one set per row."""
-    lower, upper = law.score(rows, mask)
-    return {f"{word}_guarantee_lower": lower, f"{word}_guarantee_upper": upper}
-
-
-def _jaccard(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return how much two sets per row have in common; 1 if both are empty."""
-    both, either = (first & second).sum(axis=1), (first | second).sum(axis=1)
-    shares: NDArray[np.float64] = np.where(either > 0, both / np.maximum(either, 1), 1.0)
-    return shares
 
 
 def _other(
@@ -406,11 +362,12 @@ def _other(
         raise InvalidInputError(
             f"others[{name!r}] must hold one set of features per row, {n}, got {len(sets)}."
         )
-    mask, each = np.zeros_like(told.mask), list(sets)
-    for i, s in enumerate(each[k] for k in at):
-        mask[i, list(law.model.check_features(s, f"others[{name!r}]"))] = True
+    each, room = list(sets), SetsWriter(len(at), law.model.n_units)
+    for i, k in enumerate(at):
+        room.write(i, law.model.check_features(each[k], f"others[{name!r}]"))
+    chosen = room.sets()
     return {
-        f"{name}_size": mask.sum(axis=1),
-        **_scored(law, told.rows, mask, name),
-        f"{name}_overlap": _jaccard(mask, told.mask),
+        f"{name}_size": chosen.sizes,
+        **scored(law, told.rows, chosen, name),
+        f"{name}_overlap": jaccard(chosen, told.sets),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -83,6 +84,12 @@ class Compared(Protocol):
     @property
     def growth(self) -> Growth:
         """The reasons at several levels."""
+
+    def held(self, name: str) -> Any:
+        """Return a table of rows and features as it is kept."""
+
+    def pieces(self) -> Iterator[Compared]:
+        """Yield the rows, as many at once as may be filled in."""
 
     def to_frame(self) -> Any:
         """Return the table as a frame."""

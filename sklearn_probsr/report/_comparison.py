@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._index import built_index, row_index
 from sklearn_probsr.explain._sifted import count_flagged
+from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.report._comparison_card import comparison_card
 from sklearn_probsr.report._comparison_json import FORMAT, read_comparison
 from sklearn_probsr.report._growth import Growth
 from sklearn_probsr.report._shared import COUNTS
+from sklearn_probsr.report._wide import filled, how_often, pieces, some_rows, sum_by_column
+from sklearn_probsr.report._wide_json import plain_bits, plain_sets, plain_table
 from sklearn_probsr.report._words import summary, table_in_markdown
 from sklearn_probsr.results._archive import atomically, plain_label, plain_value
 from sklearn_probsr.results._checked import check_max_bytes, refusing
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Comparison"]
+
+# What is a table of rows and features.
+TABLES = ("shap_values", "values", "mask", "shared")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +46,9 @@ class Comparison:
     table : dict of str to ndarray
         The columns of `to_frame`.
     shap_values : ndarray of shape (n, features)
-        Those of the second of two classes, or of the predicted one of more.
+        Those of the second of two classes, or of the predicted one of more. Of large sparse rows,
+        this, ``values`` and ``mask`` are kept by what is in them, and filled in whenever they are
+        asked for.
     values : ndarray of shape (n, features)
         What each feature is: a number, or, where that says less, the fact in words ("job: clerk",
         "age in [30, 45)", "age is missing").
@@ -101,7 +109,7 @@ class Comparison:
         object.__setattr__(self, "table", {name: (more | self.table)[name] for name in order})
 
     def __len__(self) -> int:
-        return len(self.mask)
+        return len(self.held("mask"))
 
     def to_frame(self) -> Any:
         """Return the table, one line for each row.
@@ -146,15 +154,26 @@ class Comparison:
         return replace(
             self,
             table=told,
-            shap_values=self.shap_values[at],
-            values=self.values[at],
-            mask=self.mask[at],
-            search=lambda: self.growth.take(at),
+            **self._kept(at),
             index=self.index[at],
-            shared=None if self.shared is None else self.shared[at],
             left_out=f"{len(ok) - len(at)} of {len(ok)} rows are left out of all that follows: "
             f"{count_flagged(self.table['status'])}.",
         )
+
+    def _kept(self, at: NDArray[np.intp]) -> dict[str, Any]:
+        """Return the tables of some rows, and what finds their growth."""
+        held = {name: some_rows(self.held(name), at) for name in TABLES}
+        return held | {"search": lambda: self.growth.take(at)}
+
+    def held(self, name: str) -> Any:
+        """Return a table as it is kept: of sparse rows, by what is in it."""
+        return self.__dict__[name]
+
+    def pieces(self) -> Iterator[Comparison]:
+        """Yield the rows, as many at once as may be filled in."""
+        for at in pieces(self.held("shap_values")):
+            table = {name: column[at] for name, column in self.table.items()}
+            yield replace(self, table=table, index=self.index[at], **self._kept(at))
 
     def features(self) -> Any:
         """Return how often each feature is in a reason, beside its mean abs(SHAP).
@@ -176,8 +195,8 @@ class Comparison:
         parts = []
         for label, inside in groups:
             count = int(inside.sum())
-            often = self.mask[inside].sum(axis=0) / max(count, 1)
-            mean = np.abs(self.shap_values[inside]).sum(axis=0) / max(count, 1)
+            often = how_often(self.held("mask"), inside) / max(count, 1)
+            mean = sum_by_column(self.held("shap_values"), inside) / max(count, 1)
             parts.append(
                 pd.DataFrame(
                     {
@@ -254,20 +273,23 @@ class Comparison:
         columns = {
             name: [_json(v) for v in _whole(name, column)] for name, column in self.table.items()
         }
+        growth, mask, shared = self.growth, self.held("mask"), self.held("shared")
+        wide = isinstance(mask, FeatureSets)
+        plain = plain_sets if wide else plain_bits
         return json.dumps(
             {
                 "format": FORMAT,
                 "table": columns,
-                "shap_values": self.shap_values.tolist(),
-                "values": [[_json(v) for v in row] for row in self.values],
+                "shap_values": plain_table(self.held("shap_values"), float),
+                "values": plain_table(self.held("values"), _json),
                 "growth": {
-                    "levels": self.growth.levels,
-                    "mask": np.packbits(self.growth.mask, axis=2).tolist(),
-                    "lower": self.growth.lower.tolist(),
-                    "minimality": self.growth.minimality.tolist(),
-                    "against": np.packbits(self.growth.against, axis=1).tolist(),
+                    "levels": growth.levels,
+                    "mask": [plain(level) for level in growth.sets],
+                    "lower": growth.lower.tolist(),
+                    "minimality": growth.minimality.tolist(),
+                    "against": plain(growth.contrary),
                 },
-                "mask": self.mask.astype(int).tolist(),
+                "mask": plain_sets(mask) if wide else mask.astype(int).tolist(),
                 "feature_names": self.feature_names,
                 "classes": [plain_label(label) for label in self.classes],
                 "delta": self.delta,
@@ -276,7 +298,7 @@ class Comparison:
                 "missing": self.missing,
                 "rules": self.rules,
                 "threshold": self.threshold,
-                "shared": None if self.shared is None else self.shared.tolist(),
+                "shared": None if shared is None else plain_table(shared, int),
                 "index": plain_labels(self.index),
             }
         )
@@ -320,9 +342,27 @@ class Comparison:
         return comparison_card(self)
 
 
+class _Filled:
+    """A table that is filled in when it is asked for, and kept as it was given."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, held: Comparison | None, owner: type) -> Any:
+        return self if held is None else filled(held.held(self.name))
+
+    def __set__(self, held: Comparison, value: Any) -> None:
+        held.__dict__[self.name] = value
+
+
+for _name in TABLES:  # after dataclass has made fields of them
+    setattr(Comparison, _name, _Filled(_name))
+
+
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return ranks from 1 on, the largest first, ties alike."""
-    return np.array([1 + int((values > v).sum()) for v in values], dtype=np.int64)
+    above: NDArray[np.int64] = np.searchsorted(np.sort(-values), -values, side="left")
+    return above + 1
 
 
 def _is_size(name: str) -> bool:

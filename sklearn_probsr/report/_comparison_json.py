@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.report._growth import Growth
 from sklearn_probsr.report._shared import COUNTS, read_shared
+from sklearn_probsr.report._wide_json import read_sets, read_table
 from sklearn_probsr.results._checked import (
     UnsoundError,
     allowance,
@@ -73,9 +75,9 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
     ]
     if len(set(classes)) != len(classes):
         raise UnsoundError(f"classes must be different labels, got {shown(classes)}")
-    n = len(flat(held["mask"], "mask", (None,)))
+    n = len(flat(_listed(held["mask"]), "mask", (None,)))
     shape, others = (n, len(names)), texts(held["others"], "others")
-    mask = wholes(held["mask"], "mask", shape, 1).astype(np.bool_)
+    mask = _mask(held["mask"], n, len(names))
     delta = number(held["delta"], "delta", 0, 1)
     growth = _growth(held["growth"], shape)
     missing = _missing(held["missing"])
@@ -83,8 +85,13 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
         raise UnsoundError(f"growth.levels must hold delta, {delta:g}")
     fields = {
         "table": _table(held["table"], mask, names, classes, others, missing),
-        "shap_values": numbers(held["shap_values"], "shap_values", shape, gaps=True),
-        "values": cells(held["values"], "values", shape),
+        "shap_values": read_table(
+            held["shap_values"],
+            "shap_values",
+            shape,
+            lambda told, name, shape: numbers(told, name, shape, gaps=True),
+        ),
+        "values": read_table(held["values"], "values", shape, cells),
         "mask": mask,
         "feature_names": tuple(names),
         "classes": tuple(classes),
@@ -100,6 +107,18 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
     return fields, growth
 
 
+def _listed(told: Any) -> Any:
+    """Return which sets there are, however they are told."""
+    return told.get("sets") if isinstance(told, dict) else told
+
+
+def _mask(told: Any, n: int, width: int) -> FeatureSets | NDArray[np.bool_]:
+    """Return the features of each row's reason: as sets, if they are told so."""
+    if isinstance(told, dict):
+        return read_sets(told, "mask", (n, width))
+    return wholes(told, "mask", (n, width), 1).astype(np.bool_)
+
+
 def _missing(told: Any) -> dict[str, str]:
     """Return which columns could not be had, and why."""
     known = ("sure_size", "abs_shap_size", "signed_shap_size", "independent_guarantee", *COUNTS)
@@ -110,29 +129,33 @@ def _missing(told: Any) -> dict[str, str]:
 
 def _growth(told: Any, shape: tuple[int, int]) -> Growth:
     told = members(told, "growth", ("levels", "mask", "lower", "minimality", "against"))
-    n, width = shape
+    n = shape[0]
     count = len(flat(told["levels"], "growth.levels", (None,)))
     levels = tuple(numbers(told["levels"], "growth.levels", (count,), 0, 1).tolist())
     if list(levels) != sorted(set(levels)):
         raise UnsoundError(f"growth.levels must increase, got {shown(levels)}")
-    mask = _bits(told["mask"], "growth.mask", (count, n, width))
-    against = _bits(told["against"], "growth.against", shape)
-    if (against & ~mask.any(axis=0)).any():
+    each = enumerate(flat(told["mask"], "growth.mask", (count,)))
+    sets = tuple(_flagged_features(level, f"growth.mask[{k}]", shape) for k, level in each)
+    against = _flagged_features(told["against"], "growth.against", shape)
+    known = FeatureSets.union(sets).sizes if sets else np.zeros(n, dtype=np.int64)
+    if (FeatureSets.union([*sets, against]).sizes > known).any():
         raise UnsoundError("growth.against must have features of growth.mask alone")
     return Growth(
         levels,
-        mask,
+        sets,
         numbers(told["lower"], "growth.lower", (count, n), 0, 1),
         _claims(told["minimality"], "growth.minimality", (count, n)).astype(np.str_),
         against,
     )
 
 
-def _bits(told: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Return flags of features, which are held eight to a byte."""
-    *others, width = shape
-    held = wholes(told, name, (*others, -(-width // 8)), 255).astype(np.uint8)
-    return np.unpackbits(held, axis=-1, count=width).astype(np.bool_)
+def _flagged_features(told: Any, name: str, shape: tuple[int, int]) -> FeatureSets:
+    """Return sets of features, told as such or as flags, which are held eight to a byte."""
+    if isinstance(told, dict):
+        return read_sets(told, name, shape)
+    n, width = shape
+    held = wholes(told, name, (n, -(-width // 8)), 255).astype(np.uint8)
+    return FeatureSets.of_mask(np.unpackbits(held, axis=-1, count=width).astype(np.bool_))
 
 
 def _claims(told: Any, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -148,14 +171,15 @@ def _claims(told: Any, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
 
 def _table(
     told: Any,
-    mask: NDArray[np.bool_],
+    mask: FeatureSets | NDArray[np.bool_],
     names: list[str],
     classes: list[Any],
     others: list[str],
     missing: dict[str, str],
 ) -> dict[str, NDArray[Any]]:
     """Return the columns, in the order in which they are told."""
-    n, width = mask.shape
+    sets = mask if isinstance(mask, FeatureSets) else FeatureSets.of_mask(mask)
+    n, width = len(sets), sets.width
     counted = [name for name in COUNTS if name in (told or ())]
     sizes = [*_SIZES, *counted, *(f"{name}_size" for name in others)]
     bounded = ["guarantee", "top_shap_guarantee", *(f"{name}_guarantee" for name in others)]
@@ -179,7 +203,7 @@ def _table(
         "minimality": lambda told, where: _where_valid(
             told, where, invalid, lambda some, m: _claims(some, where, (m,))
         ),
-        "reason": lambda told, where: _reasons(told, where, mask, names),
+        "reason": lambda told, where: _reasons(told, where, sets, names),
         "reason_size": lambda told, where: wholes(told, where, (n,), width),
         "margin": lambda told, where: numbers(told, where, (n,), gaps=True),
         "probability": lambda told, where: numbers(told, where, (n,), 0, 1, gaps=True),
@@ -203,7 +227,7 @@ def _table(
     for word in bounded:
         if (found[f"{word}_lower"] > found[f"{word}_upper"]).any():
             raise UnsoundError(f"table.{word}_lower must not be above table.{word}_upper")
-    if not np.array_equal(found["reason_size"], mask.sum(axis=1)):
+    if not np.array_equal(found["reason_size"], sets.sizes):
         raise UnsoundError("table.reason_size must be how many features of each row mask has")
     return found
 
@@ -287,12 +311,12 @@ def _named(told: Any, name: str, n: int, names: list[str]) -> NDArray[Any]:
     return found
 
 
-def _reasons(told: Any, name: str, mask: NDArray[np.bool_], names: list[str]) -> NDArray[Any]:
-    entries = flat(told, name, (len(mask),))
-    found = np.empty(len(mask), dtype=object)
-    for i, entry in enumerate(entries):
+def _reasons(told: Any, name: str, sets: FeatureSets, names: list[str]) -> NDArray[Any]:
+    entries = flat(told, name, (len(sets),))
+    found = np.empty(len(sets), dtype=object)
+    for i, (entry, features) in enumerate(zip(entries, sets, strict=True)):
         inside = texts(entry, f"{name}[{i}]")
-        if {*inside} != {names[j] for j in np.flatnonzero(mask[i])}:
+        if {*inside} != {names[j] for j in features}:
             raise UnsoundError(f"{name}[{i}] must name the features that mask has")
         found[i] = tuple(inside)
     return found

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.explain._batches import Question
+from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.laws._task import WORD
 from sklearn_probsr.results._reason import SufficientReasons
 
@@ -27,36 +28,56 @@ class Growth:
     ----------
     levels : tuple of float
         In increasing order.
+    sets : tuple of FeatureSets
+        The reasons of each level.
     mask : ndarray of bool, shape (levels, n, features)
+        Which features are in each of them.
     lower : ndarray of float, shape (levels, n)
         What each reason surely guarantees.
     minimality : ndarray of str, shape (levels, n)
         What was proved of it.
+    contrary : FeatureSets
     against : ndarray of bool, shape (n, features)
         Which features of any of them speak against the class of their row.
     """
 
     levels: tuple[float, ...]
-    mask: NDArray[np.bool_]
+    sets: tuple[FeatureSets, ...]
     lower: NDArray[np.float64]
     minimality: NDArray[Any]
-    against: NDArray[np.bool_]
+    contrary: FeatureSets
+
+    def __post_init__(self) -> None:
+        # Sets may be told by which features they have.
+        if isinstance(self.sets, np.ndarray):
+            object.__setattr__(self, "sets", tuple(map(FeatureSets.of_mask, self.sets)))
+        if isinstance(self.contrary, np.ndarray):
+            object.__setattr__(self, "contrary", FeatureSets.of_mask(self.contrary))
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Which features are in each reason."""
+        return np.stack([sets.mask() for sets in self.sets])
+
+    @property
+    def against(self) -> NDArray[np.bool_]:
+        """Which features speak against the class."""
+        return self.contrary.mask()
 
     def take(self, at: NDArray[np.intp]) -> Growth:
         """Return those of some rows."""
-        grown = self.mask[:, at], self.lower[:, at], self.minimality[:, at]
-        return Growth(self.levels, *grown, self.against[at])
+        sets = tuple(level.take(at) for level in self.sets)
+        grown = sets, self.lower[:, at], self.minimality[:, at]
+        return Growth(self.levels, *grown, self.contrary.take(at))
 
     def among(self, at: NDArray[np.intp], n: int) -> Growth:
         """Return them at some places among n rows; of the others there is no set."""
         shape = (len(self.levels), n)
-        mask = np.zeros((*shape, self.mask.shape[2]), dtype=np.bool_)
+        sets = tuple(level.among(at, n) for level in self.sets)
         lower = np.zeros(shape)
         minimality = np.full(shape, "best-of-size", dtype=WORD)
-        mask[:, at], lower[:, at], minimality[:, at] = self.mask, self.lower, self.minimality
-        against = np.zeros(mask.shape[1:], dtype=np.bool_)
-        against[at] = self.against
-        return Growth(self.levels, mask, lower, minimality, against)
+        lower[:, at], minimality[:, at] = self.lower, self.minimality
+        return Growth(self.levels, sets, lower, minimality, self.contrary.among(at, n))
 
 
 def grow(
@@ -82,14 +103,14 @@ def grow(
         if {*reasons.flagged} <= {*flagged}:
             found.append(reasons)
             levels.append(level)
-    mask = np.stack([reasons.mask for reasons in found])
-    against: NDArray[np.bool_] = np.any(mask, axis=0)
-    at, units = against.nonzero()
-    against[at, units] = question.law.leanings(rows, at, units) < 0
+    sets = tuple(reasons.sets for reasons in found)
+    any_level = FeatureSets.union(sets)
+    at = np.repeat(np.arange(len(rows)), any_level.sizes)
+    leanings = question.law.leanings(rows, at, any_level.features.astype(np.intp))
     return Growth(
         tuple(levels),
-        mask,
+        sets,
         np.stack([reasons.lower for reasons in found]),
         np.stack([reasons.minimality for reasons in found]),
-        against,
+        any_level.only(leanings < 0),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model._sparse import SparseRows, to_sparse
 from sklearn_probsr.model._units import fact
+from sklearn_probsr.report._wide import Wide
 from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["facts", "probabilities", "threshold", "true_classes"]
@@ -19,29 +22,31 @@ __all__ = ["facts", "probabilities", "threshold", "true_classes"]
 _SEEN = 1000
 
 
-def facts(told: SufficientReasons, numbers: NDArray[np.float64]) -> NDArray[Any]:
+def facts(told: SufficientReasons, numbers: Callable[[], NDArray[np.float64]]) -> Any:
     """Return what each feature is: a number, or, where that says less, the fact in words.
 
     Parameters
     ----------
     told : SufficientReasons
-    numbers : ndarray of shape (n, features)
-        The features as numbers, as far as they are any.
+    numbers : callable
+        Returns the features as numbers, shape (n, features), as far as they are any.
 
     Returns
     -------
-    ndarray of shape (n, features)
+    ndarray of shape (n, features), or Wide of sparse rows
         Of the numbers if they say all, else of objects.
     """
     model, shown = told.model, told.shown
+    if isinstance(told.rows, SparseRows):
+        return _of_sparse(told, told.rows, shown)
     units = model.units
     # What the columns were made of says more than they do, where it is known.
     coded = [shown is None and (unit.coded or len(unit.columns) > 1) for unit in units or ()]
     worded = [u for u, unit in enumerate(units or ()) if unit.labels or coded[u]]
     plain = shown is None or shown.dtype.kind in "biuf"
     if plain and not worded and not told.words:
-        return numbers if shown is None else shown
-    found = (numbers if shown is None else shown).astype(object)
+        return numbers() if shown is None else shown
+    found = (numbers() if shown is None else shown).astype(object)
     for j in range(model.n_units):
         if j in worded:
             found[:, j] = _of_columns(told, j)
@@ -51,6 +56,32 @@ def facts(told: SufficientReasons, numbers: NDArray[np.float64]) -> NDArray[Any]
         for j in features:
             found[i, j] = told.fact(i, j)
     return found
+
+
+def _of_sparse(told: SufficientReasons, rows: SparseRows, shown: Any) -> Wide:
+    """Return what features are at zero, and what those are that are there."""
+    cells = rows
+    if shown is not None:
+        cells = to_sparse(abs(rows).astype(np.float64).matrix + abs(to_sparse(shown)).matrix)
+    values = rows.cells(cells.places, cells.indices).astype(np.float64)
+    raw = None if shown is None else shown[cells.places, cells.indices]
+    units, d = told.model.units or (), rows.width
+    worded = np.array([bool(u.labels) or (shown is None and u.coded) for u in units], dtype=bool)
+    if not worded.any():
+        numbers = values if raw is None else np.asarray(raw)
+        plain = Wide.of(cells, 0, np.zeros((1, d), dtype=numbers.dtype), numbers)
+        return plain.with_words(told.words, told.fact)
+    told_raw = [None] * len(values) if raw is None else raw.tolist()
+    line, words = np.zeros((1, d), dtype=object), np.empty(len(values), dtype=object)
+    line[0] = [
+        unit.describe([0.0]) if has else 0.0 for unit, has in zip(units, worded, strict=True)
+    ]
+    each = zip(cells.indices.tolist(), values.tolist(), told_raw, strict=True)
+    words[:] = [
+        units[j].describe([value], own) if worded[j] else (value if own is None else own)
+        for j, value, own in each
+    ]
+    return Wide.of(cells, 0, line, words).with_words(told.words, told.fact)
 
 
 def _of_columns(told: SufficientReasons, j: int) -> NDArray[Any]:

@@ -26,6 +26,7 @@ from sklearn_probsr.report._headings import (
 )
 from sklearn_probsr.report._ids import ids_of
 from sklearn_probsr.report._shared import COUNTS, roles
+from sklearn_probsr.report._wide import sum_by_column
 from sklearn_probsr.results._inert import visible
 from sklearn_probsr.results._reason import CLAIMS
 
@@ -39,6 +40,8 @@ _LEAD = (
 )
 # Bars of a row: the largest SHAP values, and whatever is in one of its reasons.
 _BARS = 12
+# Of more features than these the page holds those that some row shows, and the largest.
+_MANY, _LARGEST = 4096, 100
 # Guarantees are written as whole parts of this, rounded down.
 _PARTS = 10_000
 # A page with more data than this holds it compressed.
@@ -149,8 +152,12 @@ def _data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, Any]
     if comparison.shared is not None:
         held |= {key: _wholes(table[n]) for key, n in zip(("every", "some"), COUNTS, strict=True)}
     words = sorted(set(growth.minimality.ravel().tolist()))
+    rows = [row for piece in comparison.pieces() for row in _rows(piece, words)]
+    mean = sum_by_column(comparison.held("shap_values"), np.ones(len(comparison), np.bool_))
+    kept = _kept(rows, mean)
     return {
-        "features": [visible(name) for name in comparison.feature_names],
+        "features": [visible(comparison.feature_names[u]) for u in kept],
+        "count": len(comparison.feature_names),
         "classes": classes,
         "distribution": visible(comparison.distribution),
         "delta": comparison.delta,
@@ -158,13 +165,28 @@ def _data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, Any]
         "levels": growth.levels,
         "words": words,
         "claims": {word: _claim(word) for word in words},
-        "meanShap": _short(np.abs(comparison.shap_values).mean(axis=0)),
+        "meanShap": _short(mean[kept] / len(comparison)),
         "table": columns,
         "columns": held,
         **_called(comparison),
         "short": (table["top_shap_guarantee_lower"] < comparison.delta).astype(int).tolist(),
-        "rows": _rows(comparison, words),
+        "rows": rows,
     }
+
+
+def _kept(rows: list[dict[str, Any]], mean: NDArray[np.float64]) -> list[int]:
+    """Return which features the page holds: all, or of many those that it may show.
+
+    Those are what is listed in some row, and the largest SHAP values. Rows then number them so.
+    """
+    if len(mean) <= _MANY:
+        return list(range(len(mean)))
+    largest = np.argsort(-mean, kind="stable")[:_LARGEST].tolist()
+    kept = sorted({unit for row in rows for unit in row["units"][::3]} | {*largest})
+    places = {unit: place for place, unit in enumerate(kept)}
+    for row in rows:
+        row["units"][::3] = [places[unit] for unit in row["units"][::3]]
+    return kept
 
 
 def _called(comparison: Compared) -> dict[str, Any]:

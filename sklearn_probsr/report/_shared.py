@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.questions._shared_words import shared_words
 from sklearn_probsr.report._compared import Compared
+from sklearn_probsr.report._wide import Wide
+from sklearn_probsr.report._wide_json import read_table
 from sklearn_probsr.results._checked import UnsoundError, wholes
 from sklearn_probsr.results._inert import visible
 
@@ -23,16 +26,23 @@ COUNTS = ("n_necessary", "n_possible")
 _SHARED = (*COUNTS, "undecided")
 
 
-def codes_of(each: Iterable[Alternatives | None], width: int) -> NDArray[np.int8]:
+def codes_of(each: Iterable[Alternatives | None], width: int) -> Wide:
     """Return what each feature is in each row: in some minimum reason, in every one, undecided."""
-    told = list(each)
-    codes = np.zeros((len(told), width), dtype=np.int8)
-    for i, one in enumerate(told):
+    told: list[dict[int, int]] = []
+    for one in each:
+        codes: dict[int, int] = {}
         if one is not None:
-            codes[i, list(one.possible)] |= SOME
-            codes[i, list(one.necessary)] |= EVERY
-            codes[i, list(one.undecided)] |= OPEN
-    return codes
+            for features, bit in (
+                (one.possible, SOME),
+                (one.necessary, EVERY),
+                (one.undecided, OPEN),
+            ):
+                codes |= {u: codes.get(u, 0) | bit for u in features}
+        told.append(codes)
+    values = np.array([code for codes in told for code in codes.values()], dtype=np.int8)
+    places = FeatureSets.of_lists([list(codes) for codes in told], width)
+    nothing = np.zeros((1, width), dtype=np.int8)
+    return Wide(nothing, np.zeros(len(told), dtype=np.intp), places, values)
 
 
 def columns_of(
@@ -89,13 +99,17 @@ def roles(
     return found
 
 
-def read_shared(told: Any, table: Any, shape: tuple[int, int]) -> NDArray[np.int8] | None:
+def read_shared(told: Any, table: Any, shape: tuple[int, int]) -> Any:
     """Return what features are among minimum reasons, if that is told; its columns must be, too."""
     if any((name in table) != (told is not None) for name in _SHARED):
         raise UnsoundError(f"shared and the columns {', '.join(_SHARED)} must be there together")
     if told is None:
         return None
-    codes = wholes(told, "shared", shape, max(_KNOWN)).astype(np.int8)
+    return read_table(told, "shared", shape, _codes)
+
+
+def _codes(told: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.int8]:
+    codes = wholes(told, name, shape, max(_KNOWN)).astype(np.int8)
     if not np.isin(codes, _KNOWN).all():
-        raise UnsoundError(f"shared must hold {', '.join(map(str, _KNOWN))}")
+        raise UnsoundError(f"{name} must hold {', '.join(map(str, _KNOWN))}")
     return codes

@@ -177,8 +177,8 @@
       const sizes = fine.map((i) => reason(i).length);
       const short = sizes.filter((size) => size <= FEW).length / sizes.length;
       say("level-words", !sizes.length ? "No row has a reason." : `Reasons then have a median of ${count(median(sizes), "feature")} `
-        + `(${smallest(sizes)} to ${largest(sizes)}), of ${data.features.length}`
-        + `${data.features.length > FEW ? `; ${share(short)} have at most ${FEW}` : ""}. Over ${data.distribution}.`);
+        + `(${smallest(sizes)} to ${largest(sizes)}), of ${data.count}`
+        + `${data.count > FEW ? `; ${share(short)} have at most ${FEW}` : ""}. Over ${data.distribution}.`);
       drawSizes();
       drawFeatures();
     }
@@ -315,7 +315,7 @@
       const told = make("p", { class: "told" },
         `Class ${live.class(i)} is kept with probability at least ${percent(guaranteed(i))} over ${data.distribution}, `
         + (reason(i).length ? `given ${given(i, BARS)}` : "whatever the features are")
-        + ` (${reason(i).length} of ${data.features.length} features; ${claim(i)}).`);
+        + ` (${reason(i).length} of ${data.count} features; ${claim(i)}).`);
       const flag = status(i) === "ok" ? null : make("p", { class: "told check" }, `${called(i)} is ${status(i)}: ${data.message[i]}`);
       // No class, so there is nothing to be sure of, nor to speak for.
       if (row.class < 0) return whole(i, flag);
