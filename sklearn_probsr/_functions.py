@@ -322,7 +322,7 @@ def answer(
 
     With ``flag`` no row ends the search: one that does not reach delta gets its best set.
     """
-    slack, risk = options.slack, options.risk
+    _, slack, risk = options.level, options.slack, options.risk  # the first that is wrong is named
     task = options.task(law.model, slack if method == "certified" else None, flag)
     if method not in _METHODS:
         raise InvalidInputError(f"method must be one of {_METHODS}, got {method!r}.")

@@ -27,6 +27,10 @@ X = [1, 0, 0, 1, 1]
 
 BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"delta": 1.5}, "delta must lie in [0, 1], got 1.5."),
+    ({"delta": 95}, "delta must lie in [0, 1], got 95. For 95% write 0.95."),
+    ({"delta": 99.9}, "delta must lie in [0, 1], got 99.9. For 99.9% write 0.999."),
+    ({"delta": 7, "epsilon": 7, "gamma": 7}, "delta must lie in [0, 1], got 7."),
+    ({"epsilon": 7, "gamma": 7}, "epsilon must lie strictly between 0 and 1, got 7."),
     ({"delta": -0.1}, "delta must lie in [0, 1], got -0.1."),
     ({"delta": float("nan")}, "delta must lie in [0, 1], got nan."),
     ({"delta": float("inf")}, "delta must lie in [0, 1], got inf."),

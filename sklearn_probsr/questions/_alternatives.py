@@ -40,6 +40,8 @@ def alternatives(
     prove: str | bool = "auto",
     max_evals: int | None = None,
     time_limit: float = 10.0,
+    present_only: bool = False,
+    supporting_only: bool = False,
 ) -> Alternatives:
     """Tell which features are in every minimum reason of ``x``, and which in some.
 
@@ -67,6 +69,11 @@ def alternatives(
         The most sets of one size that a proof may look at.
     time_limit : float, default=10.0
         The most seconds of an integer programme.
+    present_only : bool, default=False
+        Whether only features that are there may be chosen, such as words that occur; see
+        `sufficient_reasons`.
+    supporting_only : bool, default=False
+        Whether only facts that speak for the class may be chosen; likewise.
 
     Returns
     -------
@@ -77,7 +84,7 @@ def alternatives(
     InvalidInputError
         If an argument is not what it should be.
     UnreachableError
-        If delta cannot be reached without the features in ``exclude``.
+        If delta cannot be reached without the features that must not be chosen.
 
     Examples
     --------
@@ -99,6 +106,8 @@ def alternatives(
         prove=prove,
         max_evals=max_evals,
         time_limit=time_limit,
+        present_only=present_only,
+        supporting_only=supporting_only,
     )
     decision = Decision(law, model.check_row(x), options)
     return alternatives_of([decision], [decision.reason(flag=False)], check_limit(limit))[0]

@@ -101,9 +101,7 @@ class Options:
 
     def task(self, model: Model, slack: Fraction | None = None, flag: bool = False) -> Task:
         """Return what is asked of every row of a model, or say what is wrong with it."""
-        level = _number(self.delta)
-        if level is None or not 0 <= level <= 1:
-            raise InvalidInputError(f"delta must lie in [0, 1], got {self.delta!r}.")
+        level = self.level
         inside = model.check_features(self.include, "include")
         outside = model.check_features(self.exclude, "exclude")
         both = [model.unit_names[i] for i in inside if i in outside]
@@ -125,6 +123,17 @@ class Options:
             supporting_only=_switch(self.supporting_only, "supporting_only"),
             prices=None if self.cost is None else Prices.of(self.cost, model.unit_names),
         )
+
+    @property
+    def level(self) -> Fraction:
+        """The probability to guarantee."""
+        level = _number(self.delta)
+        if level is None or not 0 <= level <= 1:
+            hint = ""
+            if level is not None and 50 <= level <= 100:
+                hint = f" For {self.delta}% write {float(level / 100):g}."
+            raise InvalidInputError(f"delta must lie in [0, 1], got {self.delta!r}.{hint}")
+        return level
 
     @property
     def slack(self) -> Fraction | None:

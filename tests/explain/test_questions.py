@@ -135,6 +135,11 @@ def test_only_what_may_be_chosen_is_said_of(masker):
         assert set(found.possible) == set().union(*least)
         assert set(found.necessary) == set.intersection(*least)
         assert {frozenset(s) for s in found.reasons} == set(map(frozenset, least))
+        asked = alternatives(
+            model, rows[i], delta=0.8, distribution=explainer.distribution, supporting_only=True
+        )
+        assert (asked.necessary, asked.possible) == (found.necessary, found.possible)
+        assert list(asked.reasons) == list(found.reasons)
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +182,7 @@ def test_flagged_rows_and_sparse_ones_have_words_of_their_own(jobs):
     rng = np.random.default_rng(0)
     rows = sparse.csr_array((rng.random((60, 40)) < 0.1).astype(float))
     model = LogisticRegression().fit(rows, np.asarray(rows[:, [0]].todense()).ravel() > 0)
-    words = SufficientReasonExplainer(model, rows, delta=0.9)(rows[:5], alternatives=True)
+    words = SufficientReasonExplainer(model, rows, delta=0.99)(rows[:5], alternatives=True)
     assert words[3].describe() == words.describe(3)
     assert words[1:4][2].describe() == words.describe(3)
     assert "of this size needs" in words.describe(3)

@@ -316,6 +316,16 @@ def test_all_and_none_are_asked_for():
         assert sufficient_reason(model, x, delta=0, distribution=law).features == ()
 
 
+@pytest.mark.parametrize("cautious", [False, True])
+def test_delta_0_is_reached_by_rows_none_of_which_keeps_the_class(cautious: bool):
+    """No good rows are worth 0, whatever their number, and that reaches 0."""
+    model = LinearModel([1, 1], 2)
+    for n in range(1, 60):
+        law = Matching(np.zeros((2 * n, 2)), min_rows=1, cautious=cautious)
+        reason = sufficient_reason(model, [1, 1], delta=0, distribution=law)
+        assert (reason.features, reason.minimality) == ((), "minimum")
+
+
 def test_the_curve():
     """Along its order, every size has the enclosure of its set."""
     rng = np.random.default_rng(1)

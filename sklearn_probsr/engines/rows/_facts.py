@@ -73,13 +73,16 @@ def _shared(rows: NDArray[np.uint64], fact: NDArray[np.uint64]) -> np.int64:
 
 @kernel
 def worth(good: Any, bad: Any) -> float:
-    """Return Wilson's lower bound of the share of good rows: more rows count for something."""
+    """Return Wilson's lower bound of the share of good rows: more rows count for something.
+
+    It is never below 0, which is what no good rows are worth.
+    """
     n = good + bad
     if n == 0:
         return 0.0
     share = good / n
     spread = 1.96 * math.sqrt((share * (1.0 - share) + 0.9604 / n) / n)
-    return float((share + 1.9208 / n - spread) / (1.0 + 3.8416 / n))
+    return float(max((share + 1.9208 / n - spread) / (1.0 + 3.8416 / n), 0.0))
 
 
 @inner
