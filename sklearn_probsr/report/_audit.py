@@ -11,10 +11,11 @@ import numpy as np
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 from sklearn_probsr.questions._asking import Decision
+from sklearn_probsr.results._html import card, line, strong, table
 
-__all__ = ["Audit", "audit"]
+__all__ = ["CAUTION", "Audit", "audit"]
 
-_CAUTION = (
+CAUTION = (
     "A reason that is free of a feature averages over it: that is no evidence that the feature is "
     "not used."
 )
@@ -182,25 +183,36 @@ class Audit:
             "flips": sum(line["flip_lower"] > 0 for line in valid) / n,
             "mean_size": float(np.mean([line["reason_size"] for line in valid])) if valid else None,
             "mean_size_without": float(np.mean(sizes)) if sizes else None,
-            "caution": _CAUTION,
+            "caution": CAUTION,
         }
 
-    def by_group(self) -> Any:
-        """Return shares, sizes and guarantees by class and by the protected features' values.
+    def by_group(self, feature: str | None = None) -> Any:
+        """Return shares, sizes and guarantees by class and by a protected feature's values.
+
+        Parameters
+        ----------
+        feature : str or None, default=None
+            One of the protected features; None: the first.
 
         Returns
         -------
         DataFrame
-            One line for each class and value of the first protected feature (numbers of more than
-            ten values are cut at their median), with ``rows``, ``free``, ``only_through``,
-            ``flips``, ``reason_size``, ``guarantee_without_lower``.
+            One line for each class and value of the feature (numbers of more than ten values are
+            cut at their median), with ``rows``, ``free``, ``only_through``, ``flips``,
+            ``reason_size``, ``guarantee_without_lower``; the last two are means.
         """
         import pandas as pd
 
+        name = self.protected[0] if feature is None else feature
+        if name not in self.protected:
+            raise InvalidInputError(
+                f"feature must be one that was audited, {', '.join(map(repr, self.protected))}, "
+                f"got {name!r}."
+            )
         frame = self.to_frame()
-        frame = frame[frame["status"] != "invalid"]
-        name = self.protected[0]
-        column = frame[name if name not in self.lines[0] else f"protected: {name}"]
+        valid = (frame["status"] != "invalid").to_numpy()
+        column = pd.Series(self.values[name], index=frame.index, dtype=object)[valid]
+        frame = frame[valid]
         numbers = pd.to_numeric(column, errors="coerce")
         if numbers.notna().all() and numbers.nunique() > 10:
             middle = numbers.median()
@@ -223,8 +235,14 @@ class Audit:
             f"keeps the class with probability {self.delta:g} over {self.distribution}, and "
             f"{told['only_through']:.0%} can only be reached through {names} "
             f"({told['undecided']:.0%} undecided). In {told['flips']:.0%} the class may change "
-            f"when {names} alone {'is' if len(self.protected) == 1 else 'are'} replaced. {_CAUTION}"
+            f"when {names} alone {'is' if len(self.protected) == 1 else 'are'} replaced. {CAUTION}"
         )
+
+    def _repr_html_(self) -> str:
+        groups = self.by_group().round(3).reset_index() if self.summary["rows"] else None
+        head = line("Audit of ", strong(", ".join(self.protected)), head=True)
+        told = [] if groups is None else [table(list(groups), groups.to_numpy().tolist())]
+        return card(head, line(str(self)), *told)
 
     def plot(self, ax: Any = None, *, show: bool = True) -> Any:
         """Draw what becomes of the decisions of each class without the protected features.

@@ -31,6 +31,10 @@ from sklearn_probsr.results._row_labels import plain_labels
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from sklearn_probsr.explain._rule_cover import RuleCover
+    from sklearn_probsr.explain._rule_sets import Rules
+    from sklearn_probsr.report._audit import Audit
+
 __all__ = ["Comparison"]
 
 # What is a table of rows and features.
@@ -235,7 +239,14 @@ class Comparison:
             raise InvalidInputError("This comparison does not know how reasons grow.")
         return self.search()
 
-    def to_html(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        rules: Rules | RuleCover | None = None,
+        audit: Audit | None = None,
+    ) -> None:
         """Write a page that explains every row, to read in any browser without Python.
 
         One file that asks nothing of a network: the summary, a table of the rows to sort and
@@ -249,10 +260,15 @@ class Comparison:
             Where the file is.
         title : str or None, default=None
             The headline; None: a general one.
+        rules : Rules, RuleCover or None, default=None
+            Rules that the page shows, too: those of `ReasonExplanation.rules`, of which it chooses
+            a few that cover the most rows, or a few that `Rules.cover` chose.
+        audit : Audit or None, default=None
+            What `sklearn_probsr.audit` found, for a section on protected features.
         """
         from sklearn_probsr.report._page import page
 
-        text = page(self, title).encode()
+        text = page(self, title, rules, audit).encode()
         atomically(Path(path), lambda file: file.write(text))
 
     def to_markdown(self, max_rows: int = 20) -> str:

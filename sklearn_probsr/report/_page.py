@@ -48,8 +48,13 @@ _PARTS = 10_000
 _PLAIN = 4_000_000
 
 
-def page(comparison: Compared, title: str | None) -> str:
-    """Return the text of the page."""
+def page(comparison: Compared, title: str | None, rules: Any = None, audit: Any = None) -> str:
+    """Return the text of the page; ``rules`` and ``audit`` have sections of their own."""
+    sections: dict[str, Any] = {"rules": None, "audit": None}
+    if rules is not None or audit is not None:
+        from sklearn_probsr.report._sections import audit_section, rules_section
+
+        sections = {"rules": rules_section(rules), "audit": audit_section(audit)}
     try:
         import jinja2
         from markupsafe import Markup
@@ -80,6 +85,7 @@ def page(comparison: Compared, title: str | None) -> str:
         glossary=[{"label": c["term"], "help": c["help"]} for c in columns],
         find="feature, class, id or #row" if ids_of(comparison) else "feature, class or row",
         data=_packed(_data(comparison, columns)) if n else None,
+        **sections,
         style=Markup(texts["page.css"]),
         script=Markup(texts["page.js"]),
         style_hash=_hash(texts["page.css"]),
