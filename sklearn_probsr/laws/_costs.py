@@ -162,6 +162,13 @@ class Costs(View):
             return enclose_finite(self.question(fixed), delta, tol)
         return rough.intersect(enclose_finite(self.question(fixed), delta, tol, _TRIED))
 
+    def glance(self, fixed: frozenset[int]) -> Enclosure:
+        """Enclose the guarantee of a set by what is quick: by spectra where there are any."""
+        if fixed != self._unsure and self.is_certain(fixed):
+            return Enclosure.of(Fraction(1))
+        known = self._by_spectrum(fixed, None, 0.0)
+        return self.enclose(fixed) if known is None else known
+
     def is_certain(self, fixed: Collection[int]) -> bool:
         """Tell whether a set keeps the class for certain: the others fit the margin at worst."""
         worst, beyond = self.at_worst

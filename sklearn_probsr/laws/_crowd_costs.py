@@ -41,6 +41,10 @@ class CrowdCosts(Costs):
                 return counted
         return self._bounded(fixed, delta, tol)
 
+    def glance(self, fixed: frozenset[int]) -> Enclosure:
+        """Enclose the guarantee of a set by what is quick: nothing else is asked here."""
+        return self.enclose(fixed, None, ROUGH)
+
     def _left(self, fixed: frozenset[int]) -> Fraction:
         """Return what the unknown units that vary must reach for ``classes[1]``."""
         seen, varying = self.contributions, set(self.contributions.by_range)

@@ -18,7 +18,6 @@ from sklearn_probsr.laws._spectra import Shared, clamped, shared_out
 __all__ = ["CrowdShared"]
 
 _DEGREES = (2**12, 2**14)
-_ROUGH = 2**11
 _MOST_CELLS = 2**22
 # Chernoff's exponents that are tried, in inverse standard deviations.
 _EXPONENTS = np.geomspace(0.5, 64.0, 29)
@@ -77,9 +76,8 @@ class CrowdShared(Shared):
         inside = set(head)
         rest = [u for u in [*units, *self.others] if u not in inside]
         rest.sort(key=lambda u: -self.variance[u])
-        asked = degree or min(_ROUGH, self.degrees[0])
         return crowd_spectrum(
-            [self._law(u) for u in head], [self._law(u) for u in rest], asked, _MOST_CELLS
+            [self._law(u) for u in head], [self._law(u) for u in rest], degree, _MOST_CELLS
         )
 
     def _law(self, unit: int) -> Crowd:

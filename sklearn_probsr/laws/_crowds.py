@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines.coins._vaaler import UNIT
 from sklearn_probsr.laws._contributions import Contributions
-from sklearn_probsr.laws._sources import Seen
+from sklearn_probsr.laws._seen import Seen
 from sklearn_probsr.laws._table import distinct_states, worth
 from sklearn_probsr.model._linear import LinearModel
 
@@ -38,6 +38,12 @@ def is_crowd(source: Any) -> bool:
     """Tell whether a source has so many values that they are not to be listed."""
     if not isinstance(source, Seen) or source.rows.dtype == np.bool_:
         return False
+    if source.crowded is None:
+        source.crowded = _has_many(source)
+    return source.crowded
+
+
+def _has_many(source: Seen) -> bool:
     groups = _columns(source.model)
     if len(source.rows) * len(groups) <= _MOST_LISTED:
         return False

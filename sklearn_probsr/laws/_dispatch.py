@@ -11,13 +11,15 @@ from sklearn_probsr.distributions._completions import Background, Marginals, Pro
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._coins import CoinLaw
-from sklearn_probsr.laws._duels import IndependentDuels, ReplacementDuels
+from sklearn_probsr.laws._duels import IndependentDuels
 from sklearn_probsr.laws._independent import IndependentLaw
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._matching import MatchingLaw
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._replacement import ReplacementLaw
-from sklearn_probsr.laws._sources import Given, Seen, Source, States, rows_before
+from sklearn_probsr.laws._rival_rows import ReplacementDuels
+from sklearn_probsr.laws._seen import Seen, rows_before
+from sklearn_probsr.laws._sources import Given, Source, States
 from sklearn_probsr.laws._sparse_replacement import SparseLaw
 from sklearn_probsr.laws._thin_independent import ThinLaw
 from sklearn_probsr.laws._thin_laws import ThinLaws

@@ -9,7 +9,7 @@ minimum (Proposition 12; of all smaller sizes where units can gain, Corollary 37
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -29,7 +29,8 @@ from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._refuter import Refuter, ranked
 from sklearn_probsr.laws._scout import ChainScout, Scout, Verdict
-from sklearn_probsr.laws._sources import Seen, Source
+from sklearn_probsr.laws._seen import Seen
+from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.laws._spectra import Shared, are_few
 from sklearn_probsr.laws._spectral_sets import spectral_verdict
 from sklearn_probsr.laws._sums_rest import LoweredRest
@@ -38,18 +39,23 @@ from sklearn_probsr.laws._together import follow_spectra, score_spectra, search_
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._linear import LinearModel
 
-__all__ = ["IndependentLaw"]
+__all__ = ["IndependentLaw", "IndependentProver"]
 
 # Models with more units have a rest that no reason is made of.
 _MOST_IN_HEAD = 128
 
 
 class IndependentLaw(Law):
-    """A model of two classes whose unknown units are independent."""
+    """A model of two classes whose unknown units are independent.
 
-    def __init__(self, model: LinearModel, distribution: Any, source: Source) -> None:
+    ``degree`` bounds that of spectra which know all units: one of many laws needs small ones.
+    """
+
+    def __init__(
+        self, model: LinearModel, distribution: Any, source: Source, degree: int | None = None
+    ) -> None:
         super().__init__(model, distribution)
-        self.linear, self.source = model, source
+        self.linear, self.source, self._degree = model, source, degree
         self._shared: dict[bool | None, Shared | None] = {}
 
     @property
@@ -86,7 +92,10 @@ class IndependentLaw(Law):
             return None
         side = None if whole or len(seen.ends) <= _MOST_IN_HEAD else positive
         if side not in self._shared:
-            self._shared[side] = _shared_of(seen, side)
+            shared = _shared_of(seen, side)
+            if self._degree is not None and shared is not None and not shared.rest:
+                shared.limit(self._degree)
+            self._shared[side] = shared
         return self._shared[side]
 
     def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -210,6 +219,7 @@ class IndependentProver(Prover):
     def __init__(self, law: IndependentLaw, view: Costs, task: Task) -> None:
         super().__init__(view, task)
         self.law, self.costs = law, view
+        self._refuters: dict[int, Refuter] = {}
 
     def guess(self, order: list[int]) -> int | None:
         """Return the first size along an order that suffices for a normal law."""
@@ -228,15 +238,20 @@ class IndependentProver(Prover):
 
     def _refuter(self, size: int) -> Refuter | None:
         """Return a way to refute many sets: the first spectra that know the units in question."""
+        return next((refuter for refuter in self.refuters() if refuter.knows(0, size)), None)
+
+    def refuters(self) -> Iterator[Refuter]:
+        """Yield ways to refute many sets, by spectra that know more and more units."""
         law, view = self.law, self.costs
         for whole in (False, True):
             shared = law.spectra(view.positive, whole, few=True)
-            if shared is not None:
+            if shared is not None and id(shared) not in self._refuters:
                 rows = view.row[None, :]
-                refuter = Refuter(law.contributions, shared, rows, view.positive, self.task)
-                if refuter.knows(0, size):
-                    return refuter
-        return None
+                self._refuters[id(shared)] = Refuter(
+                    law.contributions, shared, rows, view.positive, self.task
+                )
+            if shared is not None:
+                yield self._refuters[id(shared)]
 
     def improve(self, chosen: set[int]) -> set[int]:
         """Return the best of the up-sets of the same size, if they are few and quick to count."""

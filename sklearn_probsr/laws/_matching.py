@@ -16,7 +16,7 @@ from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._leaning import column_mean, mean_doubts
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._neighbours import Neighbours, Table, states_of
-from sklearn_probsr.laws._sources import checked_rows, weighted_means
+from sklearn_probsr.laws._seen import checked_rows, weighted_means
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row
 from sklearn_probsr.model._base import Model

@@ -158,6 +158,22 @@ class Refuter:
         laws, law = self._laws(r)
         return within(laws, law[members])
 
+    def subsets_left(self, r: int, chosen: Sequence[int], room: int) -> NDArray[np.bool_] | None:
+        """Return the proper subsets of a set, beside the forced units, that may reach the level.
+
+        They come as masks of its units; None: spectra do not know them, or there are too many.
+        """
+        units = np.array(chosen, dtype=np.int64)
+        if not self._tells(r, units):
+            return None
+        n = len(units)
+        asked = Level(self.level.low, 2.0)  # all that may reach it, also those that surely do
+        verdict, sets = refute(
+            self.shared.wide, self._scene(r), self._position[units],
+            np.zeros((n, n), dtype=np.bool_), n - 1, True, asked, Budget(2**n, 2**62, room),
+        )  # fmt: skip
+        return sets if verdict == 0 else None
+
     def knows(self, r: int, size: int) -> bool:
         """Tell whether the spectra know all units that sets of a size must be made of."""
         return self._tells(r, self._candidates(r, size, *self._laws(r))[1])

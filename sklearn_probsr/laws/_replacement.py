@@ -23,7 +23,7 @@ from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rest import Duel, RowsRest, Sums
 from sklearn_probsr.laws._rows_prover import RowsProver
 from sklearn_probsr.laws._rows_view import PartedView, RowsView
-from sklearn_probsr.laws._sources import checked_rows, weighted_means
+from sklearn_probsr.laws._seen import checked_rows, weighted_means
 from sklearn_probsr.laws._table import Places, Table
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View

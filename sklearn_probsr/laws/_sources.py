@@ -18,27 +18,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.distributions._completions import Marginals, Product, Uniform
-from sklearn_probsr.distributions._data import Data, binary_rows
+from sklearn_probsr.distributions._completions import Product, Uniform
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._leaning import column_mean, mean_doubts
+from sklearn_probsr.laws._leaning import mean_doubts
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
 
 __all__ = [
     "Given",
-    "Seen",
     "Source",
     "States",
-    "checked_rows",
-    "distinct",
-    "rows_before",
-    "weighted_means",
+    "Worths",
+    "worth_of_states",
 ]
 
 Atoms = dict[Fraction, int]
+# What a unit contributes in each of its states, and the chance of each.
+Worths = tuple[list[Fraction], list[int]]
 
 
 class Source(ABC):
@@ -70,8 +67,16 @@ class Source(ABC):
         """A common denominator of all chances."""
 
     @abstractmethod
+    def worths(self, duel: LinearModel) -> list[Worths]:
+        """Return what each unit contributes in each of its states, with its chances.
+
+        Those are over the denominator. The states of a unit are the same, and in the same order,
+        before every duel.
+        """
+
     def atoms(self, duel: LinearModel) -> list[Atoms]:
         """Return each unit's contributions with their chances, over the denominator."""
+        return [merged(*worths) for worths in self.worths(duel)]
 
     @abstractmethod
     def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -130,13 +135,13 @@ class States(Source):
         """A common denominator of all chances."""
         return math.lcm(*(len(unit.states or ()) for unit in self.model.units or ()), 2)
 
-    def atoms(self, duel: LinearModel) -> list[Atoms]:
-        """Return each unit's contributions with their chances, over the denominator."""
+    def worths(self, duel: LinearModel) -> list[Worths]:
+        """Return what each unit contributes in each of its states, with its chances."""
         if duel.units is None:
             half = self.denominator // 2
-            return [_law([Fraction(0), Fraction(w)], [half, half]) for w in duel.weights.tolist()]
-        each = (_worth(duel, unit, unit.states or ()) for unit in duel.units)
-        return [_law(v, [self.denominator // len(v)] * len(v)) for v in each]
+            return [([Fraction(0), Fraction(w)], [half, half]) for w in duel.weights.tolist()]
+        each = (worth_of_states(duel, unit, unit.states or ()) for unit in duel.units)
+        return [(v, [self.denominator // len(v)] * len(v)) for v in each]
 
     def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what the columns of a unit may be, one line a state, and their chances."""
@@ -186,15 +191,15 @@ class Given(Source):
         """A common denominator of all chances."""
         return int(self.product.denominator**self._widest)
 
-    def atoms(self, duel: LinearModel) -> list[Atoms]:
-        """Return each unit's contributions with their chances, over the denominator."""
+    def worths(self, duel: LinearModel) -> list[Worths]:
+        """Return what each unit contributes in each of its states, with its chances."""
         base = self.product.denominator
         pairs = zip(duel.weights.tolist(), self.product.numerators, strict=True)
-        laws = [_law([Fraction(0), Fraction(w)], [base - p, p]) for w, p in pairs]
+        laws = [([Fraction(0), Fraction(w)], [base - p, p]) for w, p in pairs]
         if duel.units is None:
             return laws
         return [
-            _sum_of([laws[j] for j in unit.columns], base ** (self._widest - len(unit.columns)))
+            _together([laws[j] for j in unit.columns], base ** (self._widest - len(unit.columns)))
             for unit in duel.units
         ]
 
@@ -217,122 +222,18 @@ def _is_free(unit: Unit) -> bool:
     )
 
 
-def _sum_of(laws: list[Atoms], factor: int) -> Atoms:
-    """Return the law of a sum of independent contributions; chances are times a factor."""
-    found: Atoms = {Fraction(0): factor}
-    for law in laws:
-        grown: Atoms = defaultdict(int)
-        for (value, chance), (more, its) in product(found.items(), law.items()):
-            grown[value + more] += chance * its
-        found = dict(grown)
-    return found
+def _together(laws: list[Worths], factor: int) -> Worths:
+    """Return the states of independent columns together; chances are times a factor."""
+    values, chances = [Fraction(0)], [factor]
+    for more, its in laws:
+        values = [value + other for value in values for other in more]
+        chances = [chance * other for chance in chances for other in its]
+    return values, chances
 
 
-class Seen(Source):
-    """Every unit is distributed as in a data set (`Marginals`)."""
-
-    def __init__(self, model: Model, distribution: Marginals) -> None:
-        super().__init__(model)
-        self.data, self.rows = distribution, checked_rows(model, distribution)
-
-    @cached_property
-    def means(self) -> NDArray[np.float64]:
-        """What the columns of the model are on average."""
-        return weighted_means(self.rows, self.data.weights)
-
-    @cached_property
-    def mean_doubts(self) -> NDArray[np.float64]:
-        """How far each of them may be off."""
-        return mean_doubts(self.rows)
-
-    def mean_of(self, column: int) -> Fraction:
-        """Return the mean of a column, exactly."""
-        return column_mean(self.rows, column, self.data.weights)
-
-    @property
-    def denominator(self) -> int:
-        """A common denominator of all chances."""
-        return self.data.total
-
-    def atoms(self, duel: LinearModel) -> list[Atoms]:
-        """Return each unit's contributions with their chances, over the denominator."""
-        weights = self.data.weights
-        return [
-            _law(values, _totals(which, weights, len(values)))
-            for values, which in distinct(duel, self.rows)
-        ]
-
-    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return what the columns of a unit may be, one line a state, and their chances."""
-        units = self.model.units
-        columns = [unit] if units is None else list(units[unit].columns)
-        return self.rows[:, columns], self.data.weights / self.data.weights.sum()
-
-    @property
-    def seen(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The rows of the data set, and how much each counts."""
-        return self.rows, self.data.weights
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory the data take."""
-        return int(self.rows.nbytes)
-
-
-def checked_rows(model: Model, data: Data) -> NDArray[Any]:
-    """Return the rows of a data set in the form of a model's own rows, filled in."""
-    rows = rows_before(model, data)
-    return rows.toarray() if isinstance(rows, SparseRows) else rows
-
-
-def rows_before(model: Model, data: Data) -> Any:
-    """Return the rows of a data set in the form of a model's own rows; sparse ones may stay so."""
-    places = model.places(data.columns, "The background")
-    given = data.rows if places is None else data.taken(places).rows
-    found, expected = given.shape[1], model.n_features
-    if found != expected:
-        raise InvalidInputError(
-            f"The background must have the model's columns, {expected}, got {found}."
-        )
-    if model.units is None:
-        return binary_rows(given, model.feature_names)
-    if isinstance(given, SparseRows) and model.takes_sparse:
-        return model.check_sparse(given, "The background")
-    given = given.toarray() if isinstance(given, SparseRows) else given
-    rows = model.check_values(given, "The background")
-    # The same numbers are not kept twice, and zeros and ones take an eighth of the memory.
-    return given if given.dtype in (np.bool_, rows.dtype) else rows
-
-
-def weighted_means(rows: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean of every column."""
-    counts = weights.astype(np.float64)
-    values = rows.astype(np.float64, copy=False)
-    # Neither by BLAS, whose digits depend on how many threads it has, nor with a copy of floats.
-    means: NDArray[np.float64] = np.einsum("i,ij->j", counts, values) / counts.sum()
-    return means
-
-
-def distinct(
-    model: LinearModel, rows: NDArray[np.float64] | NDArray[np.bool_]
-) -> list[tuple[list[Fraction], NDArray[np.intp]]]:
-    """Return for every unit the contributions that occur in some rows, and which one each has."""
-    ones = model.ones(rows)
-    if ones is not None:
-        return list(zip(model.pairs, np.ascontiguousarray(ones.T).astype(np.intp), strict=True))
-    found = []
-    for u, unit in enumerate(model.units or ()):
-        if len(unit.columns) == 1:
-            column = rows[:, unit.columns[0]]
-            if ((column == 0) | (column == 1)).all():
-                found.append((model.pairs[u], column.astype(np.intp)))
-                continue
-        states, which = np.unique(rows[:, unit.columns], axis=0, return_inverse=True)
-        found.append((_worth(model, unit, states.tolist()), which.ravel()))
-    return found
-
-
-def _worth(model: LinearModel, unit: Unit, states: Iterable[Sequence[float]]) -> list[Fraction]:
+def worth_of_states(
+    model: LinearModel, unit: Unit, states: Iterable[Sequence[float]]
+) -> list[Fraction]:
     """Return what a unit contributes in some states."""
     weights = [Fraction(model.weights[j]) for j in unit.columns]
     return [
@@ -341,13 +242,7 @@ def _worth(model: LinearModel, unit: Unit, states: Iterable[Sequence[float]]) ->
     ]
 
 
-def _totals(which: NDArray[np.intp], weights: NDArray[np.int64], n: int) -> list[int]:
-    totals = np.zeros(n, dtype=np.int64)
-    np.add.at(totals, which, weights)
-    return totals.tolist()
-
-
-def _law(values: Sequence[Fraction], chances: Sequence[int]) -> Atoms:
+def merged(values: Sequence[Fraction], chances: Sequence[int]) -> Atoms:
     law: Atoms = defaultdict(int)
     for value, chance in zip(values, chances, strict=True):
         if chance:

@@ -20,7 +20,7 @@ from sklearn_probsr.engines.sums._spectrum import Spectrum, narrowed
 from sklearn_probsr.engines.sums._stochastic_order import Laws
 from sklearn_probsr.engines.sums._tabulation import Law, build_spectrum
 from sklearn_probsr.laws._contributions import Contributions, Listed
-from sklearn_probsr.laws._sources import distinct
+from sklearn_probsr.laws._seen import distinct
 
 __all__ = [
     "FAR",
@@ -111,29 +111,32 @@ class Shared:
         """A spectrum that knows more units, for proofs; the first one if that knows all."""
         return self._spectrum(self.degrees[0], True)
 
+    def limit(self, degree: int) -> None:
+        """Build spectra of no higher degree, which take less memory."""
+        self.degrees[:] = sorted({min(known, degree) for known in self.degrees})
+
     def spectrum(self, degree: int) -> Spectrum:
         """Return the spectrum of one of the degrees; 0: a rough one, cheap and often enough."""
         return self._spectrum(degree, len(self.positions) == len(self.broad))
 
     def _spectrum(self, degree: int, whole: bool) -> Spectrum:
-        key = (degree, whole)
+        key = (degree or min(_ROUGH, self.degrees[0]), whole)
         if key not in self._built:
-            self._built[key] = self._build(degree, whole)
+            self._built[key] = self._build(*key)
         return self._built[key]
 
     def _build(self, degree: int, whole: bool) -> Spectrum:
-        asked = degree or min(_ROUGH, self.degrees[0])
         if whole:
-            return build_spectrum(self.head, self.rest, asked, _MOST_CELLS)
+            return build_spectrum(self.head, self.rest, degree, _MOST_CELLS)
         n = len(self.positions)
-        if self.rest or asked * len(self.broad) <= _MOST_CELLS:
+        if self.rest or degree * len(self.broad) <= _MOST_CELLS:
             wide = self._spectrum(degree, True)
-            if wide.degree == asked:
+            if wide.degree == degree:
                 return narrowed(wide, n)
         # The wide one has to make do with fewer nodes. Those that vary most come first in the
         # rest: their product is soon negligible.
         rest = sorted([*self.head[n:], *self.rest], key=lambda law: law.turns[0] - law.turns[-1])
-        return build_spectrum(self.head[:n], rest, asked, _MOST_CELLS)
+        return build_spectrum(self.head[:n], rest, degree, _MOST_CELLS)
 
     @cached_property
     def laws(self) -> dict[bool, Laws]:

@@ -19,7 +19,7 @@ from sklearn_probsr.distributions._completions import (
     Uniform,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._sources import checked_rows, rows_before
+from sklearn_probsr.laws._seen import checked_rows, rows_before
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
