@@ -32,7 +32,7 @@ from sklearn_probsr.laws._coin_swaps import (
 )
 from sklearn_probsr.laws._coin_view import CoinView
 from sklearn_probsr.laws._independent import IndependentLaw
-from sklearn_probsr.laws._law import Law, Lengths, Ranked
+from sklearn_probsr.laws._law import Law, Lengths, Ranked, RankedSwaps
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._ranking import Ranking
@@ -145,28 +145,40 @@ class CoinLaw(Law):
         """Bound sets by the spectra of the sums, and say which rows are left."""
         return self.sums.score_together(rows, mask)
 
-    def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> Swaps:
+    def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> RankedSwaps:
         """Tell how far down its ranking members are in every minimum reason, and in some."""
         given = Shown.of(self.core, self.linear.core_rows(rows), task)
         ranking = self._ranking(task.include)
         helps = helping(ranking, given, task.exclude)
         swaps = no_swaps(sizes, helps.sum(axis=1))
+        self._narrow(swaps, ranking, given, rows, task, sizes)
+        return RankedSwaps(swaps, ranking.features, helps)
+
+    def _narrow(
+        self,
+        swaps: Swaps,
+        ranking: Ranking,
+        given: Shown,
+        rows: Row,
+        task: Task,
+        sizes: NDArray[np.int64],
+    ) -> None:
+        """Narrow down what is open, by tables of all rows, or by sets of one."""
         tables = ranking.usable and ranking.integers is None and task.delta < 1
         left = np.flatnonzero(sizes > 0)
         for table in ranking.swap_tables() if tables and len(left) else ():
             swaps_on_table(ranking, table, given, task, sizes, swaps, left)
             left = left[open_swaps(swaps, left)]
             if not len(left):
-                return swaps
+                return
         # Where there are many features the tables have the last word, as in a search.
         if tables and len(ranking.features) > MOST_COMPILED and ranking.has_swaps:
-            return swaps
+            return
         for i in left.tolist():
             prover, size = CoinProver(self.view(rows[i]), task.of_row(i)), int(sizes[i])
             needed, possible = (partial(f, size) for f in (prover.is_needed, prover.is_possible))
             swaps.needed[i] = last_place(needed, *swaps.needed[i].tolist())
             swaps.possible[i] = last_place(possible, *swaps.possible[i].tolist())
-        return swaps
 
     def ranked_sets(self, row: Row, task: Task) -> Ranked:
         """Return the members of a row by rank, and what bounds a set of places among them."""

@@ -29,7 +29,7 @@ from sklearn_probsr.model._sparse import SparseRows
 # Units of rows that are looked at together.
 _AT_ONCE = 2**18
 
-__all__ = ["Law", "Lengths", "Ranked"]
+__all__ = ["Law", "Lengths", "Ranked", "RankedSwaps"]
 
 
 class Lengths(NamedTuple):
@@ -47,6 +47,20 @@ class Lengths(NamedTuple):
     def write(self, i: int, size: int, known: Enclosure) -> None:
         """Write down what was found for a row."""
         self.size[i], self.lower[i], self.upper[i] = size, known.lower, known.upper
+
+
+class RankedSwaps(NamedTuple):
+    """How far down a row's ranking members are needed, and possible, and which they are."""
+
+    swaps: Swaps
+    features: NDArray[np.intp]  # by rank
+    helps: NDArray[np.bool_]  # by row and rank: whether it is a member
+
+    def members(self, i: int) -> list[int]:
+        """Return the members of a row, best first, as far as something is said of them."""
+        last = max(self.swaps.needed[i, 1], self.swaps.possible[i, 1])
+        found: list[int] = self.features[np.flatnonzero(self.helps[i])[:last]].tolist()
+        return found
 
 
 # Members, best first, and what tells of places among them whether they reach delta, and what their
@@ -182,7 +196,7 @@ class Law(ABC):
         """
         return None
 
-    def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> Swaps | None:
+    def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> RankedSwaps | None:
         """Tell how far down its ranking members are in every minimum reason, and in some.
 
         ``sizes`` is how many members the reason of each row has. None: reasons are no prefixes of

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._law import RankedSwaps
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.questions._all_minimum import MinimumReasons
 from sklearn_probsr.questions._asking import Decision
@@ -144,8 +145,7 @@ def alternatives_of(
         elif swaps is None:
             said = _by_asking(decision, reason)
         else:
-            ends = (*swaps.needed[i].tolist(), *swaps.possible[i].tolist())
-            said = _by_places(decision, *ends)
+            said = _by_places(swaps, i, task.include)
         found.append(Alternatives(reason, *said, limit, decision))
     return found
 
@@ -163,10 +163,11 @@ class _Said(NamedTuple):
         return cls(*(tuple(sorted(set(group))) for group in groups))
 
 
-def _by_places(decision: Decision, needed: int, not_needed: int, some: int, none: int) -> _Said:
-    """Say what places in the ranking mean (Proposition 63)."""
-    members = decision.law.prover(decision.law.view(decision.row), decision.task).members
-    forced = decision.task.include
+def _by_places(ranked: RankedSwaps, i: int, forced: tuple[int, ...]) -> _Said:
+    """Say what places in the ranking of a row mean (Proposition 63)."""
+    members = ranked.members(i)
+    needed, not_needed = ranked.swaps.needed[i].tolist()
+    some, none = ranked.swaps.possible[i].tolist()
     return _Said.of(
         [*forced, *members[:needed]],
         [*forced, *members[:some]],

@@ -90,10 +90,13 @@ def test_coins_by_table_are_those_one_by_one(d):
     model = LinearModel(weights, threshold=float(weights.sum() / 2))
     law, task = law_of(model), Options(0.9).task(model)
     rows = sufficient_reasons(model, rng.integers(0, 2, (12, d)), delta=0.9)
-    swaps = law.swaps(rows.rows, task, rows.size)
+    ranked = law.swaps(rows.rows, task, rows.size)
+    swaps = ranked.swaps
     for i in range(len(rows)):
         prover = law.prover(law.view(rows.rows[i]), task)
         size = int(rows.size[i])
+        told = ranked.members(i)
+        assert told == prover.members[: len(told)]
         for place in range(len(prover.members)):
             verdict = prover.verdict([*prover.members[: size - 1], prover.members[place]])
             if place >= size and verdict is not None:
