@@ -9,20 +9,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._vaaler import SPREADS, TAIL
+from sklearn_probsr.engines.coins._vaaler import SPREADS
 from sklearn_probsr.engines.sums._crowd import Crowd, crowd_spectrum
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.laws._crowds import CELLS, Crowds
+from sklearn_probsr.laws._periods import MARGIN, chernoff_reach
 from sklearn_probsr.laws._spectra import Shared, clamped, shared_out
 
 __all__ = ["CrowdShared"]
 
 _DEGREES = (2**12, 2**14)
 _MOST_CELLS = 2**22
-# Chernoff's exponents that are tried, in inverse standard deviations.
-_EXPONENTS = np.geomspace(0.5, 64.0, 29)
-# More than the rounding of means, chances and exponentials (Proposition 52).
-_MARGIN = 1e-6
 
 
 class CrowdShared(Shared):
@@ -107,22 +104,22 @@ def _period(seen: Crowds) -> int:
     by_range = SPREADS / 2 * math.sqrt(float((width**2).sum()))
     deviation = math.sqrt(float((width**2 * seen.variances).sum()))
     by_law = 2 * max(_reach(seen, width, deviation, side) for side in (1, -1))
-    return min(math.ceil(min(by_range, by_law) * (1 + _MARGIN)), whole) + 8
+    return min(math.ceil(min(by_range, by_law) * (1 + MARGIN)), whole) + 8
 
 
 def _reach(seen: Crowds, width: NDArray[np.float64], deviation: float, side: int) -> float:
     """Return what the sum exceeds its mean by with probability ``TAIL / 2`` at most, on a side."""
-    if not deviation:
-        return math.inf
     edges = np.arange(CELLS) + (1.0 if side > 0 else 0.0)
-    exponents = _EXPONENTS / deviation
-    total = np.full(len(exponents), math.log(2 / TAIL) + _MARGIN)
+    total, starts = int(seen.weights.sum()), [0]
+    away: list[NDArray[np.float64]] = []
+    chances: list[NDArray[np.float64]] = []
     for u in np.flatnonzero(width).tolist():
         there = seen.cells[u] > 0
-        chances = seen.cells[u][there] / int(seen.weights.sum())
-        away = side * (edges[there] / CELLS - seen.centres[u]) + _MARGIN / CELLS
-        powers = exponents[:, None] * (width[u] * away)
-        largest = powers.max(axis=1)
-        sums = (np.exp(powers - largest[:, None]) * chances).sum(axis=1)
-        total += np.maximum(largest + np.log(sums), 0.0)
-    return float((total / exponents).min())
+        chances.append(seen.cells[u][there] / total)
+        outside = side * (edges[there] / CELLS - seen.centres[u]) + MARGIN / CELLS
+        away.append(width[u] * outside)
+        starts.append(starts[-1] + len(away[-1]))
+    if not away:
+        return math.inf
+    flat = np.concatenate(away), np.concatenate(chances)
+    return chernoff_reach(np.array(starts), *flat, deviation)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines.sums._stochastic_order import within
 from sklearn_probsr.engines.sums._up_sets import count_up_sets, list_up_sets
+from sklearn_probsr.laws._certain_rows import CertainRows
 from sklearn_probsr.laws._certainty import CertainProver
 from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._costs import Costs
@@ -79,6 +80,10 @@ class IndependentLaw(Law):
             assert isinstance(self.source, Seen)
             return Crowds(self.linear, self.source)
         return Listed.of(self.linear, self.source)
+
+    @cached_property
+    def _certain(self) -> CertainRows:
+        return CertainRows(self.linear, self.contributions)
 
     def spectra(self, positive: bool, whole: bool, few: bool = False) -> Shared | None:
         """Return the spectra of a class, made once; None where counting is the better way.
@@ -164,7 +169,10 @@ class IndependentLaw(Law):
         """Answer the rows that spectra decide; return starts for some of the others."""
         starts: dict[int, set[int]] = {}
         positive = self.linear.is_positive(rows)
-        for side in (False, True) if task.delta < 1 else ():
+        if task.delta == 1:
+            self._certain.answer(rows, positive, task, found)
+            return starts
+        for side in (False, True):
             done: list[Shared] = []
             for whole in (False, True):
                 left = (positive == side) & (found.minimality == "")
