@@ -160,7 +160,7 @@ def sufficient_reason(
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at.
     time_limit : float, default=10.0
-        The most seconds of an integer programme.
+        The most seconds that proofs may take with ``prove=True``.
     present_only : bool, default=False
         Whether only features that are there may be chosen.
     supporting_only : bool, default=False
@@ -258,10 +258,11 @@ def sufficient_reasons(
         binary features need none of it.
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at in a row. None: 200,000 if ``prove`` is
-        True; if it is "auto" 10,000, and no more than make a million row visits (over background
-        rows) or a million terms of a Fourier sum (over independent features).
+        True; if it is "auto" 10,000 and no more than make a million row visits (over background
+        rows), or no more than make five million terms of a Fourier sum (over independent
+        features).
     time_limit : float, default=10.0
-        The most seconds that an integer programme may take in a row.
+        The most seconds that proofs may take in a row with ``prove=True``.
     present_only : bool, default=False
         Whether only features that are there may be chosen: words that occur, flags that are 1,
         numbers other than 0. A category, or a bin, is always there. What is in ``include`` is in

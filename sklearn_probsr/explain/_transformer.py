@@ -48,7 +48,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at in a row.
     time_limit : float, default=10.0
-        The most seconds that an integer programme may take in a row.
+        The most seconds that proofs may take in a row with ``prove=True``.
     n_jobs : int or None, default=None
         How many jobs share the rows.
     present_only : bool, default=False

@@ -52,7 +52,7 @@ class CertainRows:
     def _columns(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The columns unit by unit, and where those of each unit start."""
         units = self.model.units
-        groups = [(u,) for u in range(self.model.n_features)]
+        groups: list[tuple[int, ...]] = [(u,) for u in range(self.model.n_features)]
         groups = groups if units is None else [unit.columns for unit in units]
         starts = np.cumsum([0, *map(len, groups)])[:-1]
         return np.array([j for group in groups for j in group], dtype=np.intp), starts
@@ -129,9 +129,7 @@ class CertainRows:
         """Return what each unit costs on average, in widths of the widest: reasons are told so."""
         width, mean, _ = self.contributions.moments
         widest = float((numbers.most - numbers.least).max()) or 1.0
-        found: NDArray[np.float64] = cost / widest - np.where(
-            positive[:, None], mean, width - mean
-        )
+        found: NDArray[np.float64] = cost / widest - np.where(positive[:, None], mean, width - mean)
         return found
 
 
@@ -168,7 +166,9 @@ def _costs(
         fine = np.isfinite(sizes + beyond) & np.isfinite(cost).all(axis=1)
     # What is beyond all floats stays open.
     return _Costs(
-        np.where(fine[:, None], cost, 0.0), np.where(fine, beyond, 0.0), np.where(fine, doubt, np.inf)
+        np.where(fine[:, None], cost, 0.0),
+        np.where(fine, beyond, 0.0),
+        np.where(fine, doubt, np.inf),
     )
 
 

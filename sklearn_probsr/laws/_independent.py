@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines.sums._stochastic_order import within
 from sklearn_probsr.engines.sums._up_sets import count_up_sets, list_up_sets
+from sklearn_probsr.laws._branches import Purse
 from sklearn_probsr.laws._certain_rows import CertainRows
 from sklearn_probsr.laws._certainty import CertainProver
 from sklearn_probsr.laws._contributions import Contributions, Listed
@@ -242,7 +243,13 @@ class IndependentProver(Prover):
         refuter = self._refuter(size)
         if refuter is None:
             return super().look(size)
-        return refuter.look(0, size, self.verdict)
+        self._purse.refill(1)
+        return refuter.look(0, size, self.verdict, self._purse)
+
+    @cached_property
+    def _purse(self) -> Purse:
+        """What the proofs of the row may cost; its time goes on from size to size."""
+        return Purse(self.task.effort)
 
     def _refuter(self, size: int) -> Refuter | None:
         """Return a way to refute many sets: the first spectra that know the units in question."""

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._vaaler import UNIT
-from sklearn_probsr.engines.sums._context import compare
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._stochastic_order import Laws, undominated, within
-from sklearn_probsr.engines.sums._up_sets import Budget, count_up_sets, refute
+from sklearn_probsr.laws._branches import Branch, Purse, refute_all
 from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._spectra import Outlook, Shared, ranks
 from sklearn_probsr.laws._task import Task
@@ -104,10 +103,12 @@ class Refuter:
 
         ``size`` is that of a set of the row that reaches it.
         """
+        purse = Purse(self.task.effort)
         for n in range(size - 1, -1, -1):
-            reached, found = self.look(r, n, verdict)
+            reached, found = self.look(r, n, verdict, purse)
             if reached is not None:
                 return (0, found) if reached else (n + 1, None)
+            purse.refill(2 ** (size - n))  # what is left open must not take long at every size
         return 0, None
 
     def look(
@@ -115,42 +116,40 @@ class Refuter:
         r: int,
         size: int,
         verdict: Callable[[Collection[int]], bool | None],
+        purse: Purse,
     ) -> tuple[bool | None, set[int]]:
         """Look for a set of at most a size; what spectra leave open is looked at with all digits.
 
         True comes with a set, False is a proof that there is none, None is neither.
         """
-        outcome = self.refute(r, size)
+        outcome = self.refute(r, size, purse)
         if outcome.verdict is not False:
             return outcome.verdict, outcome.sets[0] if outcome.sets else set()
         undecided = False
         for chosen in outcome.sets:
-            reached = verdict(chosen)
+            reached = None if purse.is_late else verdict(chosen)
             if reached:
                 return True, chosen
             undecided |= reached is None
         return None if undecided else False, set()
 
-    def refute(self, r: int, size: int) -> Refutation:
+    def refute(self, r: int, size: int, purse: Purse | None = None) -> Refutation:
         """Refute the sets of a row with so many units beside the forced ones, or fewer.
 
         The fewer ones are gone through where units can gain (Corollary 37).
         """
-        effort, limits = self.task.effort, self.task.effort.limits
         laws, law = self._laws(r)
         members, chosen = self._candidates(r, size, laws, law)
-        size = min(size, len(members))
         if not self._tells(r, chosen):
             return Refutation(None, [])
         mixed = bool(self.outlook.gainful[r, members].any())
-        scene, spectrum, at = self._scene(r), self.shared.wide, self._position[chosen]
         above = within(laws, law[chosen])
-        few = min(limits.sets_each * len(chosen), limits.sets_at_once)
-        if count_up_sets(above, size, mixed, few) > few:
-            at, above = compare(spectrum, scene, at, above, size, self._rest, effort.work)
-        budget = Budget(effort.sets, effort.work, limits.room)
-        verdict, sets = refute(spectrum, scene, at, above, size, mixed, self.level, budget)
-        found = [set(self._units[at[mask]].tolist()) for mask in sets]
+        root = Branch((), self._position[chosen], above, min(size, len(members)))
+        purse = Purse(self.task.effort) if purse is None else purse
+        verdict, sets = refute_all(
+            self.shared.wide, self._scene(r), root, mixed, self.level, self._rest, purse
+        )
+        found = [set(self._units[places].tolist()) for places in sets]
         return Refutation(None if verdict < 0 else verdict == 1, found)
 
     def above(self, r: int, members: NDArray[np.int64]) -> NDArray[np.bool_]:

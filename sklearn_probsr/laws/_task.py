@@ -18,9 +18,11 @@ __all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable"]
 
 # Long enough for every word of minimality.
 WORD = "<U20"
-# What a proof may cost: so many sets, and together so many row visits or nodes of spectra.
+# What a proof may cost: so many sets, and together so many row visits, or nodes of spectra at some
+# twenty nanoseconds each.
 _SETS, _MANY_SETS = 10_000, 200_000
 _WORK, _MUCH_WORK = 1_000_000, 2**62
+_NODES = 5_000_000
 # Of background rows so many are visited where all their gains fit a processor's cache: it is there
 # that a visit takes less than a nanosecond, and that most proofs end.
 _VISITS, _FEW_GAINS = 10_000_000, 2**17
@@ -43,6 +45,11 @@ class Limits:
     sets_each, sets_at_once : int, default=8 and 128
         Up to so many up-sets a candidate, and so many at all, are bounded at once. With more, units
         are first compared in context, which costs about as much.
+    sets_a_branch : int, default=256
+        With more up-sets than this, once units were compared, the one that varies most is decided
+        first: sets with it, and sets without it.
+    context : int, default=2**19
+        Units are compared in context only if their tables have no more entries than this; 0: never.
     room : int, default=64
         Sets that spectra may leave open; they are looked at one by one.
     most_ranked : int, default=1024
@@ -55,6 +62,8 @@ class Limits:
     most_compared: int = 200
     sets_each: int = 8
     sets_at_once: int = 128
+    sets_a_branch: int = 256
+    context: int = 2**19
     room: int = 64
     most_ranked: int = 1024
 
@@ -68,9 +77,11 @@ class Effort:
     prove : {"auto", True, False}
     max_evals : int or None
         The most sets of one size to be bounded or counted for a row. None: as many as take about
-        ten milliseconds if ``prove="auto"``, and 200,000 if ``prove=True``.
+        ten milliseconds over background rows, and a tenth of a second over independent units, if
+        ``prove="auto"``, and 200,000 if ``prove=True``.
     time_limit : float
-        Seconds that an integer programme may take for a row, if ``prove=True``.
+        Seconds that an integer programme, or refuting sets of independent units, may take for a
+        row, if ``prove=True``.
     limits : Limits
     """
 
@@ -97,8 +108,18 @@ class Effort:
         return _MANY_SETS if self.thorough else _SETS
 
     @property
+    def bounded(self) -> int:
+        """How many up-sets of independent units may be bounded, branch by branch."""
+        return _MANY_SETS if self.max_evals is None else self.max_evals
+
+    @property
+    def nodes(self) -> int:
+        """At how many nodes of spectra up-sets may be bounded, all together."""
+        return _NODES if self.max_evals is None and not self.thorough else _MUCH_WORK
+
+    @property
     def work(self) -> int:
-        """How many nodes of spectra may be visited, set by set."""
+        """How many background rows may be visited, set by set."""
         return _WORK if self.max_evals is None and not self.thorough else _MUCH_WORK
 
     def visits(self, n: int) -> int:

@@ -69,7 +69,7 @@ def alternatives(
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at.
     time_limit : float, default=10.0
-        The most seconds of an integer programme.
+        The most seconds that proofs may take with ``prove=True``.
     present_only : bool, default=False
         Whether only features that are there may be chosen, such as words that occur; see
         `sufficient_reasons`.

@@ -63,7 +63,10 @@ def test_tables(numbers: tuple[float, ...]):
             together += len(_answered(law, model.check_rows(rows)))
         worth = [
             [
-                sum(Fraction(model.weights[j]) * Fraction(x) for j, x in zip(u.columns, s, strict=True))
+                sum(
+                    Fraction(model.weights[j]) * Fraction(x)
+                    for j, x in zip(u.columns, s, strict=True)
+                )
                 for s in u.states or ()
             ]
             for u in units
@@ -104,7 +107,7 @@ def test_options():
         quick = search(law, rows, task)
         for i in range(len(rows)):
             view = law.view(rows[i])
-            features = quick.sets.of(i).tolist()
+            features = list(quick.sets.of(i))
             if quick.minimality[i] != "minimum":
                 continue
             assert view.is_certain(features)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -13,7 +14,7 @@ import pytest
 
 from sklearn_probsr import Background, LinearModel, Unit, law_of
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
-from sklearn_probsr.laws import _refuter, _rows_prover
+from sklearn_probsr.laws import _branches, _rows_prover
 from sklearn_probsr.laws._task import Effort, Found, Limits, Task
 from sklearn_probsr.search._local import search
 from tests.refutable import Refutable, binary, categorical, many_valued
@@ -23,6 +24,9 @@ from tests.refutable import Refutable, binary, categorical, many_valued
 SOON = Limits(few_sets=0, most_sets=0, most_compared=0, sets_each=0)
 # The same, but as many sets as there are at once: nothing is compared.
 AT_ONCE = Limits(few_sets=0, most_sets=0, most_compared=0, sets_each=10**6, sets_at_once=10**6)
+# Units are decided one by one until few sets are left, and compared before each, or never.
+BRANCHES = Limits(0, 0, 0, sets_each=0, sets_at_once=0, sets_a_branch=16, context=2**20)
+BRANCHES_ALONE = replace(BRANCHES, context=0)
 
 
 class Seen(NamedTuple):
@@ -36,7 +40,7 @@ class Seen(NamedTuple):
 def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     """Return what the kernels do from now on."""
     found = Seen([], [])
-    compare, refute = _refuter.compare, _refuter.refute
+    compare, refute = _branches.compare, _branches.refute
 
     def watched_compare(*arguments: Any) -> Any:
         at, above = compare(*arguments)
@@ -50,13 +54,13 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
         return at, above
 
     def watched_refute(*arguments: Any) -> Any:
-        verdict, sets = refute(*arguments)
+        verdict, sets, nodes = refute(*arguments)
         if verdict == 0:
             found.visited.append(count_up_sets(arguments[3], *arguments[4:6], 2**62))
-        return verdict, sets
+        return verdict, sets, nodes
 
-    monkeypatch.setattr(_refuter, "compare", watched_compare)
-    monkeypatch.setattr(_refuter, "refute", watched_refute)
+    monkeypatch.setattr(_branches, "compare", watched_compare)
+    monkeypatch.setattr(_branches, "refute", watched_refute)
     return found
 
 
@@ -95,30 +99,47 @@ MAKERS: dict[str, Callable[[int], Refutable]] = {
 LEAST = {
     (limits, kind): least
     for limits, row in {
-        SOON: [(100, 80), (0, 2000), (30, 500), (10, 1000), (0, 300)],
+        SOON: [(100, 80), (0, 2000), (30, 500), (5, 1000), (0, 300)],
+        BRANCHES: [(10, 20), (0, 300), (30, 40), (5, 100), (0, 40)],
+        BRANCHES_ALONE: [(0, 400), (0, 300), (0, 80), (0, 200), (0, 40)],
         AT_ONCE: [(0, 3000), (0, 2000), (0, 600), (0, 1200), (0, 300)],
     }.items()
     for kind, least in zip(MAKERS, row, strict=True)
 }
 
 
-@pytest.mark.parametrize("limits", [SOON, AT_ONCE], ids=["compared", "at once"])
+WAYS = {"compared": SOON, "at once": AT_ONCE, "branches": BRANCHES, "alone": BRANCHES_ALONE}
+
+
+@pytest.mark.parametrize("limits", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("kind", MAKERS)
 def test_minima_of_independent_units(kind: str, limits: Limits, seen: Seen):
     """Every claim holds; away from the guarantees of sets, every answer is proved a minimum."""
-    for seed in range(4):
+    branches = limits.sets_a_branch == BRANCHES.sets_a_branch
+    for seed in range(2 if branches else 4):
         case = MAKERS[kind](seed)
         between, close = levels(case)
-        for delta in between + close:
+        for delta in between[::2] + close[:1] if branches else between + close:
             task = case.task(delta, Effort(max_evals=10**6, limits=limits))
             found = search(law_of(case.model, case.law), case.rows, task)
             is_minimum = check(case, found, delta)
             assert is_minimum or delta in close
     pairs, sets = LEAST[limits, kind]
-    assert (len(seen.compared) > 0) == (limits is SOON)
+    assert (len(seen.compared) > 0) == (limits is not AT_ONCE)
     assert sum(seen.compared) >= pairs
     assert sum(seen.visited) >= sets
-    assert max(seen.visited) > 10
+    assert max(seen.visited) > 10 or branches
+
+
+def test_time_is_up():
+    """Where the time of a row is over, less is proved of it; with time, everything is."""
+    case = many_valued(1, mixed=True)
+    delta = levels(case)[0][-1]
+    words = []
+    for seconds in (1e-9, 1e9):
+        task = case.task(delta, Effort(prove=True, time_limit=seconds, limits=AT_ONCE))
+        words.append(check(case, search(law_of(case.model, case.law), case.rows, task), delta))
+    assert words == [False, True]
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
-from sklearn_probsr.engines.sums._cut_grid import POINTS, bend, tabulate, turn
-from sklearn_probsr.engines.sums._scene import Scene, always_free
-from sklearn_probsr.engines.sums._spectrum import Spectrum
+from sklearn_probsr.engines.sums._cut_grid import POINTS, ROUNDED, bend, tabulate, turn
+from sklearn_probsr.engines.sums._scene import Free, Scene, always_free
+from sklearn_probsr.engines.sums._spectrum import Spectrum, shrink
 
 __all__ = ["compare"]
 
@@ -78,8 +78,9 @@ def compare(
     be larger than ``work`` are not compared. Returns the candidates that are left, in an order in
     which nothing comes before what is above it, and what is above what.
     """
+    free = always_free(spectrum, scene, candidates)
     for around in range(_ROUNDS):
-        keys, more = _in_context(spectrum, scene, candidates, size, outside, work)
+        keys, more = _in_context(spectrum, scene, candidates, size, free, outside, work)
         n = len(candidates)
         order = np.arange(n)
         if around == 0:  # this order stays: along one order there are no circles
@@ -98,12 +99,28 @@ def compare(
             for a in range(b):
                 grown[a, b] = above[kept[a], kept[b]] or more[kept[a], kept[b]]
         fewer = np.empty(left, dtype=np.int64)
+        gone = np.ones(n, dtype=np.bool_)
         for b in range(left):
             fewer[b] = candidates[kept[b]]
+            gone[kept[b]] = False
+        if left < n:
+            free = _freed(spectrum, scene, free, candidates[gone])
         candidates, above = fewer, grown
         if left == n and around > 0:
             break
     return candidates, above
+
+
+@inner
+def _freed(spectrum: Spectrum, scene: Scene, free: Free, units: NDArray[np.int64]) -> Free:
+    """Return what is always free once some more units are."""
+    product, live = free.product.copy(), free.live.copy()
+    beta, variance = free.beta, free.variance
+    for i in range(len(units)):
+        beta += scene.gain[units[i]]
+        variance += scene.variance[units[i]]
+    kept = shrink(spectrum, product, live, units)
+    return Free(product[:kept], live[:kept], beta, variance)
 
 
 @inner
@@ -124,6 +141,7 @@ def _in_context(
     scene: Scene,
     candidates: NDArray[np.int64],
     size: int,
+    free: Free,
     outside: float,
     work: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -138,7 +156,7 @@ def _in_context(
     keys = np.zeros(n)
     if n < 2:
         return keys, above
-    product, live, beta, variance = always_free(spectrum, scene, candidates)
+    product, live, beta, variance = free
     band_low, band_high = _band(scene, candidates, size)
     most = 0.0
     for i in range(n):
@@ -168,7 +186,7 @@ def _in_context(
             if keys[a] < keys[b] or (keys[a] == keys[b] and a < b):
                 # a is above b if more is kept with b free than with a free.
                 more, less = (a, b) if scene.positive else (b, a)
-                slack = loss * (bends[a] + bends[b]) + 1e-13
+                slack = loss * (bends[a] + bends[b]) + ROUNDED
                 above[a, b] = _is_more(lower[more], upper[less], first, last, slack)
     return keys, above
 

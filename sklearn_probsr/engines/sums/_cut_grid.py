@@ -16,10 +16,14 @@ from sklearn_probsr.engines.coins._vaaler import sin_cos_turns
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 
-__all__ = ["POINTS", "bend", "tabulate", "turn"]
+__all__ = ["POINTS", "ROUNDED", "bend", "tabulate", "turn"]
 
 # Points at which distribution functions are bounded.
 POINTS = 96
+# Every so many points, angles are computed anew; between them they are turned on.
+TURNED_ON = 16
+# More than what bounds on the grid are rounded by (Lemma 30).
+ROUNDED = 1e-11
 
 
 class _Turned(NamedTuple):
@@ -81,16 +85,36 @@ def turn(
 
 
 @inner
+def _angles(
+    node: NDArray[np.float64], start: float, step: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return sines and cosines of every node at every point, most of them turned on (Lemma 30)."""
+    nodes = len(node)
+    sines = np.empty((POINTS, nodes))
+    cosines = np.empty((POINTS, nodes))
+    by_sine = np.empty(nodes)
+    by_cosine = np.empty(nodes)
+    for i in range(nodes):
+        by_sine[i], by_cosine[i] = sin_cos_turns(node[i] * step)
+    for g in range(POINTS):
+        if g % TURNED_ON == 0:
+            for i in range(nodes):
+                sines[g, i], cosines[g, i] = sin_cos_turns(node[i] * (start + g * step))
+        else:
+            for i in range(nodes):
+                x, y = cosines[g - 1, i], sines[g - 1, i]
+                cosines[g, i] = x * by_cosine[i] - y * by_sine[i]
+                sines[g, i] = x * by_sine[i] + y * by_cosine[i]
+    return sines, cosines
+
+
+@inner
 def tabulate(
     turned: _Turned, start: float, step: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bound distribution functions along a grid of cuts, each with one candidate free."""
     n, nodes = turned.real.shape
-    sines = np.empty((POINTS, nodes))
-    cosines = np.empty((POINTS, nodes))
-    for g in range(POINTS):
-        for i in range(nodes):
-            sines[g, i], cosines[g, i] = sin_cos_turns(turned.node[i] * (start + g * step))
+    sines, cosines = _angles(turned.node, start, step)
     lower = np.empty((n, POINTS))
     upper = np.empty((n, POINTS))
     a_re, a_im = np.empty(nodes), np.empty(nodes)

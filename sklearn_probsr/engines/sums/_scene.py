@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inner
 from sklearn_probsr.engines.sums._spectrum import Spectrum, shrink
 
-__all__ = ["Scene", "always_free"]
+__all__ = ["Free", "Scene", "always_free"]
 
 
 class Scene(NamedTuple):
@@ -28,14 +28,21 @@ class Scene(NamedTuple):
     positive: bool
 
 
-@inner
-def always_free(
-    spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64], float, float]:
-    """Return the product of what no set fixes, its nodes, the cut, and the variance.
+class Free(NamedTuple):
+    """What no set fixes: the product of its factors, its nodes, and its variance.
 
-    The cut is that with all candidates fixed.
+    With the cut, which is that with all candidates fixed.
     """
+
+    product: NDArray[np.float64]  # (nodes, 2)
+    live: NDArray[np.int64]  # (nodes,)
+    beta: float
+    variance: float
+
+
+@inner
+def always_free(spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]) -> Free:
+    """Return what no set of some candidates fixes."""
     h = len(scene.gain)
     chosen = scene.forced.copy()
     for i in range(len(candidates)):
@@ -54,4 +61,4 @@ def always_free(
     product = spectrum.rest.copy()
     live = np.arange(len(product))
     kept = shrink(spectrum, product, live, free[:n])
-    return product[:kept], live[:kept], beta, variance
+    return Free(product[:kept], live[:kept], beta, variance)

@@ -239,7 +239,7 @@ def refute(
     smaller: bool,
     level: Level,
     budget: Budget,
-) -> tuple[int, NDArray[np.bool_]]:
+) -> tuple[int, NDArray[np.bool_], int]:
     """Bound every up-set of a size (or of all up to it), until one surely reaches the level.
 
     If each stays below the level, so does every set of the size (Proposition 12).
@@ -250,26 +250,29 @@ def refute(
         1: one was found, and is the only set returned. 0: none but those returned can reach the
         level. -1: they are more than the budget, or more than there is room for stay open.
     sets : ndarray of bool
+    nodes : int
+        At how many nodes each was bounded.
     """
     products = _products(spectrum, scene, candidates)
     sets = np.zeros((max(budget.room, 1), len(candidates)), dtype=np.bool_)
-    allowed = min(budget.sets, budget.work // max(len(products.live), 1))
+    nodes = len(products.live)
+    allowed = min(budget.sets, budget.work // max(nodes, 1))
     if count_up_sets(above, size, smaller, allowed) > allowed:
-        return -1, sets[:0]
+        return -1, sets[:0], nodes
     path = _path(above, size, smaller)
     position, count, kept = -1, 0, 0
     while True:
         position, count, first = _next(path, position, count)
         if position < 0:
-            return 0, sets[:kept]
+            return 0, sets[:kept], nodes
         _follow(spectrum, scene, products, path.taken, first, position)
         lower, upper = _bounds(spectrum, scene, products, position)
         if upper < level.low:
             continue
         if lower >= level.high:
             _mark(path.taken, sets[0])
-            return 1, sets[:1]
+            return 1, sets[:1], nodes
         if kept == budget.room:
-            return -1, sets[:0]
+            return -1, sets[:0], nodes
         _mark(path.taken, sets[kept])
         kept += 1

@@ -77,7 +77,7 @@ class Stage:
     ) -> tuple[int, list[list[int]]]:
         """Return the verdict on all up-sets, and the sets left open or found."""
         refuter = self.refuter
-        verdict, sets = refute(
+        verdict, sets, _ = refute(
             refuter.shared.wide,
             refuter._scene(0),
             refuter._position[units],
