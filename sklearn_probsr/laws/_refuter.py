@@ -19,6 +19,7 @@ from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._vaaler import UNIT
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._stochastic_order import Laws, undominated, within
+from sklearn_probsr.engines.sums._up_sets import Budget, refute
 from sklearn_probsr.laws._branches import Branch, Purse, refute_all
 from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._spectra import Outlook, Shared, ranks
@@ -167,7 +168,7 @@ class Refuter:
             return None
         n = len(units)
         asked = Level(self.level.low, 2.0)  # all that may reach it, also those that surely do
-        verdict, sets = refute(
+        verdict, sets, _ = refute(
             self.shared.wide, self._scene(r), self._position[units],
             np.zeros((n, n), dtype=np.bool_), n - 1, True, asked, Budget(2**n, 2**62, room),
         )  # fmt: skip
