@@ -16,7 +16,7 @@ from sklearn_probsr.adapters._follow import follow
 from sklearn_probsr.adapters._raw import RawColumns, raw_columns
 from sklearn_probsr.adapters._registry import name_of
 from sklearn_probsr.adapters._running import Input
-from sklearn_probsr.adapters._states import computed, make_units
+from sklearn_probsr.adapters._states import Gathering, computed, make_units
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
@@ -170,7 +170,7 @@ def adapt_on(
     choice = _choice(decision, classes)
     bases = _bases(choice)
     sample = None if rows is None else raw.check(rows, name)
-    made = None if sample is None else computed(bases, sample, raw.names, name)
+    made = None if sample is None else computed(Gathering(bases), sample, raw.names, name)
     plain = _raw_inputs(bases) & (binary is True)
     if sample is not None and not binary:
         plain = _raw_inputs(bases) & _booleans(bases, sample)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,14 @@ from sklearn_probsr.adapters._hashed import words_in
 from sklearn_probsr.adapters._labels import is_number
 from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._running import Input
-from sklearn_probsr.adapters._states import categories, computed, count_rows, gather, tried
+from sklearn_probsr.adapters._states import (
+    Gathering,
+    categories,
+    computed,
+    count_rows,
+    gather,
+    tried,
+)
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import MISSING, Unit, value_text
@@ -91,7 +98,7 @@ class Adapted:
 
     def computed(self, raw: Any, name: str = "X") -> Any:
         """Return checked raw rows in the columns of the model; large sparse ones stay sparse."""
-        return computed(self._bases, raw, self.feature_names, name)
+        return computed(self._gathering, raw, self.feature_names, name)
 
     def contributions(self, X: Any) -> NDArray[np.float64]:
         """Return what each unit adds to the decision function.
@@ -191,7 +198,23 @@ class Adapted:
         columns = self.units[unit].columns
         return len(columns) == 1 and self._bases[columns[0]].monotone
 
-    @property
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: not what is made from it on demand."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def _gathering(self) -> Gathering:
+        """Where the columns of the model come from."""
+        return Gathering(self._bases)
+
+    @cached_property
+    def _words(self) -> Gathering | None:
+        """Where it is counted how often words occur; None if not all units are words."""
+        if not all(base.own for base in self._firsts):
+            return None
+        return Gathering([base.source or base for base in self._firsts])
+
+    @cached_property
     def _firsts(self) -> list[Base]:
         """The first column of every unit."""
         return [self._bases[unit.columns[0]] for unit in self.units]
@@ -212,11 +235,10 @@ class Adapted:
         None if the units are something else.
         """
         if self.is_plain:
-            return rows.columns_at(np.array(self.model.first_columns))
-        firsts = self._firsts
-        if not all(base.own for base in firsts):
+            return rows.columns_at(self.model.columns_first)
+        if self._words is None:
             return None
-        counts = gather([base.source or base for base in firsts], raw)
+        counts = self._words.of(raw)
         return counts if isinstance(counts, SparseRows) else None
 
     def read(

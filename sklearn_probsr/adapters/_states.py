@@ -23,35 +23,56 @@ from sklearn_probsr.model._checks import no_number, value_kind
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 from sklearn_probsr.model._units import Unit
 
-__all__ = ["computed", "count_rows", "gather", "grouped", "make_units", "tried"]
+__all__ = ["Gathering", "computed", "count_rows", "gather", "grouped", "make_units", "tried"]
+
+
+class Gathering:
+    """Where base columns come from: what there is to know of them before any rows are seen.
+
+    Parameters
+    ----------
+    bases : sequence of Base
+    """
+
+    def __init__(self, bases: Sequence[Base]) -> None:
+        self.bases = bases
+        places: dict[int, list[int]] = {}
+        for i, base in enumerate(bases):
+            places.setdefault(id(base.rows), []).append(i)
+        # Of each source of rows the first column, and which of its columns are wanted; None: all.
+        self._parts: list[tuple[Base, list[int] | None]] = []
+        for at in places.values():
+            first, wanted = bases[at[0]], [bases[i].at for i in at]
+            whole = wanted == list(range(first.width))
+            self._parts.append((first, None if whole else wanted))
+        self._order = np.argsort([i for at in places.values() for i in at])
+        self._names = [base.name for base in bases]
+
+    def of(self, X: Any) -> Any:
+        """Return the base columns of raw rows; those of large sparse ones stay sparse."""
+        memo: dict[int, Any] = {}
+        parts: list[Any] = []
+        for first, wanted in self._parts:
+            with names_may_lack(X):
+                rows = first.rows.of(X, memo)
+                rows = rows.tocsr() if is_large(rows) else as_floats(rows)
+            if rows.shape[1] != first.width:
+                raise InvalidInputError(
+                    f"a step gives {rows.shape[1]} columns, its adapter says {first.width}."
+                )
+            parts.append(rows if wanted is None else rows[:, wanted])
+        if all(map(sparse.issparse, parts)):
+            whole = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
+            if is_large(whole):  # of many columns that words are hashed to few may be wanted
+                return sparse_rows(whole, self._names, "X").columns_at(self._order)
+            parts = [whole.toarray()]
+        dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
+        return np.ascontiguousarray(np.hstack(dense)[:, self._order])
 
 
 def gather(bases: Sequence[Base], X: Any) -> Any:
     """Return the base columns of raw rows; those of large sparse ones stay sparse."""
-    memo: dict[int, Any] = {}
-    places: dict[int, list[int]] = {}
-    for i, base in enumerate(bases):
-        places.setdefault(id(base.rows), []).append(i)
-    parts: list[Any] = []
-    for at in places.values():
-        first = bases[at[0]]
-        with names_may_lack(X):
-            rows = first.rows.of(X, memo)
-            rows = rows.tocsr() if is_large(rows) else as_floats(rows)
-        if rows.shape[1] != first.width:
-            raise InvalidInputError(
-                f"a step gives {rows.shape[1]} columns, its adapter says {first.width}."
-            )
-        wanted = [bases[i].at for i in at]
-        parts.append(rows if wanted == list(range(first.width)) else rows[:, wanted])
-    order = np.argsort([i for at in places.values() for i in at])
-    if all(map(sparse.issparse, parts)):
-        whole = sparse.hstack(parts, format="csr")
-        if is_large(whole):  # of many columns that words are hashed to few may be wanted
-            return sparse_rows(whole, [b.name for b in bases], "X").columns_at(order)
-        parts = [whole.toarray()]
-    dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
-    return np.ascontiguousarray(np.hstack(dense)[:, order])
+    return Gathering(bases).of(X)
 
 
 def count_rows(raw: Any) -> int:
@@ -59,12 +80,13 @@ def count_rows(raw: Any) -> int:
     return int(raw.shape[0]) if hasattr(raw, "shape") else len(raw)
 
 
-def computed(bases: Sequence[Base], raw: Any, names: Sequence[str], name: str) -> Any:
+def computed(gathering: Gathering, raw: Any, names: Sequence[str], name: str) -> Any:
     """Return the base columns of checked raw rows, or say what a step cannot take in them."""
+    bases = gathering.bases
     if not count_rows(raw):
         return np.zeros((0, len(bases)))  # steps refuse to look at no rows
     try:
-        rows = gather(bases, raw)
+        rows = gathering.of(raw)
     except InvalidInputError:
         raise
     except (TypeError, ValueError) as error:

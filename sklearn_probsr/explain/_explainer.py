@@ -308,7 +308,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         if not isinstance(reasons.rows, SparseRows):
             inside, every = self._inside(reasons.mask), self.attributions(reasons.rows)
             return np.where(inside, every, 0.0) + 0.0
-        columns = np.array(self.linear_model.first_columns, dtype=np.intp)[reasons.sets.features]
+        columns = self.linear_model.columns_first[reasons.sets.features]
         at = np.repeat(np.arange(len(reasons)), reasons.sets.sizes)
         with np.errstate(over="ignore", invalid="ignore"):
             above = reasons.rows.cells(at, columns) - self.law.means[columns]

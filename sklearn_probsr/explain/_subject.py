@@ -123,7 +123,7 @@ class Subject(ABC):
         """
         units, weights = self.model.units, self.model.weights
         if isinstance(rows, SparseRows):
-            return rows.astype(np.float64).columns_at(np.array(self.model.first_columns))
+            return rows.astype(np.float64).columns_at(self.model.columns_first)
         if units is None:
             return rows.astype(np.float64)
         towards = weights if weights.ndim == 1 else weights[-1] - weights[0]

@@ -79,7 +79,7 @@ def _signs(
     """Return the sign of what each unit contributes above its mean, towards ``classes[1]``."""
     columns = units
     if duel.units is not None:
-        columns = np.array(duel.first_columns, dtype=np.intp)[units]
+        columns = duel.columns_first[units]
     with np.errstate(over="ignore", invalid="ignore"):
         apart = _values(rows, at, columns) - law.means[columns]
     doubts = law.mean_doubts[columns]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any
 
@@ -67,21 +68,40 @@ class _ThinProver(Prover):
     def __init__(self, view: ThinCosts, task: Task) -> None:
         self.view, self.task, self.costs = view, task, view
         self.forced = list(task.include)
-        self.orders = view.orders(task.open_to(view.members()), self.forced)
-        self.members = self.orders[0]
-        self.pure = view.pure(self.members)
+        self._rankings = view.rankings(view.open_to(task))
+        sizes = [view.guess(self.forced, order, task.delta) for order in self._rankings]
+        most = min(sizes) * 1.25 + 2
+        # Beside the first, by mean cost, the orders that promise the shortest sets.
+        some = [k for k, size in enumerate(sizes) if k == 0 or size <= most]
+        self.orders = [self._rankings[k].tolist() for k in some]
+        self._guesses = {id(order): sizes[k] for k, order in zip(some, self.orders, strict=True)}
+        self._short = [order for order in self.orders if self._guesses[id(order)] <= most]
+        self.members, by_mean = self.orders[0], self._rankings[0]
+        self.pure = set(by_mean[~view.may_hurt(by_mean)].tolist())
         self.monotone = len(self.pure) == len(self.members)
         self.least = 0
 
+    @cached_property
+    def _place(self) -> NDArray[np.intp]:
+        """Where each unit is among the members; -1 if it is none."""
+        place = np.full(self.view.n_units, -1, dtype=np.intp)
+        place[self._rankings[0]] = np.arange(len(self.members))
+        return place
+
+    def in_order(self, chosen: Collection[int]) -> list[int]:
+        """Return a set in the order of the members."""
+        places = np.sort(self._place[np.array([*chosen], dtype=np.intp)])
+        return [self.members[k] for k in places[places >= 0].tolist()]
+
     def proposals(self) -> list[list[int]]:
         """Return the orders that promise the shortest sets for a normal law."""
-        sizes = [self.costs.guess(self.forced, order, self.task.delta) for order in self.orders]
-        most = min(sizes) * 1.25 + 2
-        return [order for order, size in zip(self.orders, sizes, strict=True) if size <= most]
+        return self._short
 
     def prefix(self, order: list[int]) -> list[int] | None:
         """Return the shortest prefix found, from a guess on: there are too many to be tried."""
-        at = self.costs.guess(self.forced, order, self.task.delta)
+        at = self._guesses.get(id(order))
+        if at is None:
+            at = self.costs.guess(self.forced, np.array(order, dtype=np.intp), self.task.delta)
         return self._stepwise(order[: 2 * at + _BEYOND], at)
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:

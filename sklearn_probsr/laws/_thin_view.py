@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from sklearn_probsr.laws._contributions import is_open
 from sklearn_probsr.laws._spectra import promises
+from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._thin_laws import ThinSpectrum
 from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.model._enclosure import Enclosure
@@ -25,6 +26,8 @@ __all__ = ["ThinCosts"]
 _CELLS = 2**22
 # So many of the rankings are tried, those that trust the mean most.
 _ORDERS = 3
+# A guess looks at so many units of an order first.
+_FIRST = 4096
 # The relative error of one rounding.
 _UNIT = 2.0**-53
 
@@ -158,26 +161,39 @@ class ThinCosts(View):
 
     def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
         """Return the members by decreasing promise, in several ways."""
-        at = np.array(members, dtype=np.intp)
+        return [order.tolist() for order in self.rankings(np.array(members, dtype=np.intp))]
+
+    def rankings(self, at: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Return some units by decreasing promise, in several ways."""
         mean, variance = self._mean_costs[at], self.spectrum.variances[at]
         scale = max(float(mean.max(initial=0.0)), 1e-300)
         keys = islice(promises(self._worst[at], mean, variance, scale), _ORDERS)
-        return [at[np.argsort(-key, kind="stable")].tolist() for key in keys]
+        return [at[np.argsort(-key, kind="stable")] for key in keys]
 
-    def pure(self, members: list[int]) -> set[int]:
-        """Return those of some units that fixing cannot hurt."""
-        at = np.array(members, dtype=np.intp)
-        return set(at[~self._gains[at]].tolist())
+    def open_to(self, task: Task) -> NDArray[np.intp]:
+        """Return the units that may be chosen: fixing can help, and they are forced neither way."""
+        free = self._costs.copy()
+        free[[*task.include, *task.exclude]] = False
+        return np.flatnonzero(free if task.allowed is None else free & task.allowed[0])
 
-    def guess(self, forced: Sequence[int], order: list[int], delta: Fraction) -> int:
+    def may_hurt(self, units: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell which of some units fixing can hurt."""
+        found: NDArray[np.bool_] = self._gains[units]
+        return found
+
+    def guess(self, forced: Sequence[int], order: NDArray[np.intp], delta: Fraction) -> int:
         """Return the first size along an order that suffices for a normal law."""
         mean, variance = self._mean_costs, self.spectrum.variances
-        margin = self._sign * (float(self._own.sum()) - self.model.threshold)
-        means = mean.sum() - mean[list(forced)].sum() - _steps(mean[order])
-        left = variance.sum() - variance[list(forced)].sum() - _steps(variance[order])
+        margin = self._sign * (float(self._own[self._there].sum()) - self.model.threshold)
+        mean_left = float(mean.sum()) - float(mean[list(forced)].sum())
+        spread = float(variance.sum()) - float(variance[list(forced)].sum())
         quantile = float(np.clip(ndtri(float(delta)), -8.0, 8.0))
-        enough = np.flatnonzero(margin - means >= quantile * np.sqrt(np.maximum(left, 0.0)))
-        return int(enough[0]) if len(enough) else len(order)
+        for first in (order[:_FIRST], order):
+            means, left = mean_left - _steps(mean[first]), spread - _steps(variance[first])
+            enough = np.flatnonzero(margin - means >= quantile * np.sqrt(np.maximum(left, 0.0)))
+            if len(enough):
+                return int(enough[0])
+        return len(order)
 
     def kept(
         self, forced: Sequence[int], order: list[int], samples: int, rng: np.random.Generator

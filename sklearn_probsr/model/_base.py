@@ -163,7 +163,7 @@ class Model(ABC):
         """The number of units; every column is one if none were declared."""
         return len(self.feature_names) if self.units is None else len(self.units)
 
-    @property
+    @cached_property
     def unit_names(self) -> tuple[str, ...]:
         """The name of every unit."""
         if self.units is None:
@@ -176,6 +176,11 @@ class Model(ABC):
         if self.units is None:
             return list(range(self.n_features))
         return [unit.columns[0] for unit in self.units]
+
+    @cached_property
+    def columns_first(self) -> NDArray[np.intp]:
+        """The same as an array."""
+        return np.array(self.first_columns, dtype=np.intp)
 
     def sum_by_unit(self, parts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sums of numbers per column (rows, columns) over the columns of each unit."""

@@ -130,5 +130,6 @@ def sum_by_column(table: Any, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
         return total
     total = np.zeros(table.shape[1])
     for at in pieces(table):
-        total += np.abs(table.take(at[rows[at]]).toarray()).sum(axis=0)
+        # Row after row, as the sums of a filled table are made.
+        total = np.vstack([total, np.abs(table.take(at[rows[at]]).toarray())]).sum(axis=0)
     return total

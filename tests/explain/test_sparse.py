@@ -275,3 +275,25 @@ def test_nothing_of_the_size_of_rows_times_words_is_made(tmp_path: Path):
     tracemalloc.stop()
     assert found._pending is not None
     assert peak < 60e6
+
+
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_where_columns_come_from_is_found_out_once(monkeypatch: pytest.MonkeyPatch):
+    """A further row costs nothing that depends on the number of columns alone."""
+    from sklearn_probsr.adapters._states import Gathering
+
+    texts = ["server is down", "lunch menu today", "please restart server", "soup again"] * 5
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [1, 0] * 10)
+    explainer, made = SufficientReasonExplainer(model, texts, delta=0.8), []
+    explainer(texts[:1])
+    made_before = Gathering.__init__
+
+    def count(self: Any, bases: Any) -> None:
+        made.append(bases)
+        made_before(self, bases)
+
+    monkeypatch.setattr(Gathering, "__init__", count)
+    found = explainer(texts[1:2])
+    assert not made
+    assert pickle.loads(pickle.dumps(explainer))(texts[1:2]).describe(0) == found.describe(0)
+    assert made  # a pickle holds nothing that is made on demand
