@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ class Request:
     epsilon: float | None
     present_only: bool
     supporting_only: bool
+    cost: Sequence[str]
     drop: Sequence[str]
     sep: str | None
     label: str | None
@@ -64,10 +66,22 @@ class Request:
         return None if self.background is None or self.uniform else Path(self.background)
 
     @property
+    def costs(self) -> dict[str, dict[str, float]]:
+        """What features cost, as JSON has it; nothing if nothing is told."""
+        told = _costs(self.cost)
+        return {} if told is None else {"cost": {name: float(v) for name, v in told.items()}}
+
+    @property
     def inputs(self) -> list[Path]:
         """The files that are read."""
         other = self.background_path
         return [self.model, self.data, *([] if other is None else [other])]
+
+
+def _costs(told: Sequence[str]) -> dict[str, Decimal] | None:
+    """Return what features cost, of texts such as "age=2.5"; None if nothing is told."""
+    pairs = (text.rpartition("=") for text in told)
+    return {name: Decimal(number) for name, _, number in pairs} or None
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +156,7 @@ class Case:
             max_size=self.request.max_size,
             present_only=self.request.present_only,
             supporting_only=self.request.supporting_only,
+            cost=_costs(self.request.cost),
             prove={"yes": True, "no": False}.get(self.request.prove, self.request.prove),
         )
 

@@ -231,6 +231,7 @@ class _Told:
         about = {
             "data": str(self._request.data),
             "delta": self._request.delta,
+            **self._request.costs,
             "distribution": str(run.explainer.distribution),
         }
         return summed_up(about, run.rows, np.concatenate(self.sizes), np.concatenate(self.claims))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -256,6 +257,14 @@ def _add_case(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="choose facts that speak for the class, by more than they do on average",
     )
+    add(
+        "--cost",
+        type=_cost,
+        metavar="NAME=NUMBER",
+        action="append",
+        default=[],
+        help="what it costs to know a feature (1): find the cheapest reasons; may be repeated",
+    )
     add("--max-size", type=_count0, metavar="N", help="the most features that a reason may have")
     add(
         "--prove",
@@ -321,6 +330,19 @@ def _slack(text: str) -> float:
     if not 0 < number < 1:
         raise argparse.ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
     return number
+
+
+def _cost(text: str) -> str:
+    name, _, told = text.rpartition("=")
+    try:
+        number = Decimal(told)
+    except ArithmeticError:
+        number = Decimal(0)
+    if not name or not number.is_finite() or number <= 0:
+        raise argparse.ArgumentTypeError(
+            f"must be the name of a feature, =, and a positive number, got {text!r}"
+        )
+    return text
 
 
 def _probability(text: str) -> float:

@@ -47,6 +47,7 @@ def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
         "background": str(request.background or request.data),
         "distribution": str(explainer.distribution),
         "delta": request.delta,
+        **request.costs,
         "classes": [_plain(label) for label in model.classes],
         "base_value": base,
         **({} if case.ids is None else {"id": str(case.ids.name)}),
@@ -114,6 +115,7 @@ def _reason(
         },
         "minimality": reason.minimality,
         "size_lower": reason.size_lower,
+        **({"cost": reason.cost, "cost_lower": reason.cost_lower} if reason.priced else {}),
         "epsilon": reason.epsilon,
         "features": [
             {

@@ -79,10 +79,11 @@ def summed_up(told: dict[str, Any], n: int, sizes: NDArray[Any], claims: NDArray
     lines = [f"{head}{told['distribution']}."]
     if len(sizes):
         proved, best = np.mean(claims == "minimum"), np.mean(claims == "best-of-size")
+        small = "cheap" if "cost" in told else "small"
         short = f" In {best:.0%} of the rows {told['delta']:g} is not reached." if best else ""
         lines.append(
             f"A reason has {np.median(sizes):g} (median, {sizes.min()} to {sizes.max()}) features; "
-            f"{proved:.0%} are proved to be as small as possible.{short}"
+            f"{proved:.0%} are proved to be as {small} as possible.{short}"
         )
     if len(sizes) < n:
         lines.append(f"{n - len(sizes)} of the rows have none; their status says why.")
@@ -91,10 +92,8 @@ def summed_up(told: dict[str, Any], n: int, sizes: NDArray[Any], claims: NDArray
 
 def to_markdown(case: Case, told: dict[str, Any], most: int) -> str:
     """Return the summary and the first rows as Markdown."""
-    table = _frame(case, told).drop(
-        columns=["reason", "reason_values", "guarantee_upper", "size_lower", "message"],
-        errors="ignore",
-    )
+    left_out = ["reason", "reason_values", "guarantee_upper", "size_lower", "cost_lower", "message"]
+    table = _frame(case, told).drop(columns=left_out, errors="ignore")
     table = table.drop(columns="sentence").rename(columns={"facts": "reason"})
     names = list(table.columns)
     words = [markdown(line) for line in summary(told).split("\n")]
@@ -137,6 +136,9 @@ def _frame(case: Case, told: dict[str, Any]) -> Any:
         "minimality": [row["minimality"] for row in rows],
         "size_lower": [row["size_lower"] for row in rows],
     }
+    for name in ("cost", "cost_lower"):
+        if any(name in row for row in rows):
+            columns[name] = [row.get(name, 0.0) for row in rows]
     for name in ("status", "message"):
         if rows and name in rows[0]:
             columns[name] = [row[name] for row in rows]

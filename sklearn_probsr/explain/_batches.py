@@ -89,6 +89,8 @@ class Question:
 
     def _answer(self, rows: NDArray[Any], n_jobs: int | None, silent: bool) -> SufficientReasons:
         size = self.law.rows_at_once if self.method == "certified" else _SLOW
+        if self.options.cost is not None:
+            size = min(size, _SLOW)
         if self.options.prove is True:
             size = min(size, _LONG)
         if isinstance(rows, SparseRows) and not self.law.takes_sparse:

@@ -33,7 +33,7 @@ __all__ = ["SufficientReasonExplainer"]
 
 _OPTIONS = (
     "delta", "epsilon", "gamma", "include", "exclude", "max_size", "prove", "max_evals",
-    "time_limit", "present_only", "supporting_only",
+    "time_limit", "present_only", "supporting_only", "cost",
 )  # fmt: skip
 _SETTINGS = (
     *_OPTIONS, "target", "versus", "method", "n_jobs", "seed", "feature_names", "output_names",
@@ -105,6 +105,9 @@ class SufficientReasonExplainer(RowGuarantees, Partitions, RowQuestions, Verifie
         Features that are known or unknown together, and count as one: ``{"address": ["street",
         "city"]}``. Over data a group's columns come from one row; under `Uniform` and `Product`
         they are independent. `group_dummies` finds the columns that `pandas.get_dummies` made.
+    cost : mapping, array-like or None, default=None
+        What it costs to know each feature, by name (a group by its own) or one number for each: the
+        cheapest reasons are looked for; see `sufficient_reasons`.
 
     Attributes
     ----------
@@ -156,6 +159,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         present_only: bool = False,
         supporting_only: bool = False,
         groups: Any = None,
+        cost: Any = None,
     ) -> None:
         if link not in {None, shap.links.identity}:
             raise InvalidInputError(
@@ -185,6 +189,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.on_error = check_on_error(on_error)
         self.present_only = present_only
         self.supporting_only = supporting_only
+        self.cost = cost
         if isinstance(masker, Prepared):
             subject = subject_again(model, masker, target, versus)
             law = masker.distribution

@@ -74,6 +74,10 @@ class ReasonExplanation(SlicedExplanation):
         What was proved; see `SufficientReason`.
     size_lower : ndarray of int, shape (n,)
         The size below which no set reaches delta, as far as was proved.
+    cost : ndarray of float, shape (n,)
+        What the features of each reason cost; their number, if no costs were given.
+    cost_lower : ndarray of float, shape (n,)
+        The cost below which no set reaches delta, as far as was proved.
     prediction : ndarray of shape (n,)
         The class of each row; None of an invalid one.
     status : ndarray of str, shape (n,)
@@ -154,7 +158,8 @@ class ReasonExplanation(SlicedExplanation):
             With columns ``prediction``, ``reason`` (the names, the most telling first),
             ``reason_size``, ``against`` (the names of those in it that speak against the class),
             ``guarantee_lower``, ``guarantee_upper``, ``minimality``, ``distribution``, ``status``
-            and ``message``, and the index of the frame that was explained. Under `Matching` also
+            and ``message``, and the index of the frame that was explained. If costs were given also
+            ``cost`` and ``cost_lower``, behind ``minimality``. Under `Matching` also
             ``coverage``, the share of the rows held out that share the facts, how many those are,
             and how many of them keep the class (``matching_rows``, ``kept_rows``).
         """

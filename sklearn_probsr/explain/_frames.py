@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.results._reason import SufficientReasons
 
-__all__ = ["gains", "table"]
+__all__ = ["cost_columns", "gains", "table"]
 
 # Width to which a guarantee on the way to a reason is computed.
 _WIDTH = 1e-4
@@ -62,6 +62,7 @@ def table(reasons: SufficientReasons, index: Any) -> Any:
         "guarantee_lower": reasons.lower,
         "guarantee_upper": reasons.upper,
         "minimality": _words(reasons.minimality),
+        **cost_columns(reasons),
         "distribution": str(reasons.distribution),
         "status": _words(reasons.status),
         "message": reasons.message,
@@ -69,6 +70,13 @@ def table(reasons: SufficientReasons, index: Any) -> Any:
     if law.conditional:
         columns |= _shared(reasons, list(told))
     return pd.DataFrame(columns, index=index)
+
+
+def cost_columns(reasons: SufficientReasons) -> dict[str, NDArray[np.float64]]:
+    """Return what reasons cost, and what is proved of that; nothing if nobody asked."""
+    if reasons.prices is None:
+        return {}
+    return {"cost": reasons.cost, "cost_lower": reasons.cost_lower}
 
 
 def _words(column: NDArray[np.str_]) -> NDArray[Any]:

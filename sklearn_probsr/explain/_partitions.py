@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._batches import Question, check_jobs
+from sklearn_probsr.explain._frames import cost_columns
 from sklearn_probsr.explain._schema import Schema, check_id
 from sklearn_probsr.explain._sharing import in_windows
 from sklearn_probsr.explain._sifted import sift
@@ -54,8 +55,8 @@ class Partitions:
             One line a row, under the index of X: ``prediction``, ``reason`` (a list of names, the
             most telling first), ``reason_values`` (what each of them is, as people read it),
             ``reason_size``, ``guarantee_lower``, ``guarantee_upper``, ``minimality``,
-            ``size_lower``, ``status`` ("ok", "unreachable" or "invalid") and ``message``. Of an
-            invalid row, prediction and minimality are missing.
+            ``size_lower``, with costs ``cost`` and ``cost_lower``, ``status`` ("ok", "unreachable"
+            or "invalid") and ``message``. Of an invalid row, prediction and minimality are missing.
 
         Raises
         ------
@@ -112,7 +113,7 @@ class Partitions:
         -------
         DataFrame
         """
-        return Schema.of(self.linear_model.classes, id_columns).empty()
+        return self._schema(id_columns).empty()
 
     def arrow_schema(self, id_columns: Any = None) -> Any:
         """Return the types of what `explain_frame` returns, as Arrow has them.
@@ -127,7 +128,7 @@ class Partitions:
         pyarrow.Schema
             ``pyarrow.Table.from_pandas(frame, schema, preserve_index=False)`` takes it.
         """
-        return Schema.of(self.linear_model.classes, id_columns).arrow()
+        return self._schema(id_columns).arrow()
 
     def spark_schema(self, id_columns: Any = None) -> str:
         """Return the types of what `explain_frame` returns, as Spark writes them (DDL).
@@ -142,12 +143,16 @@ class Partitions:
         str
             ``DataFrame.mapInPandas`` takes it.
         """
-        return Schema.of(self.linear_model.classes, id_columns).spark()
+        return self._schema(id_columns).spark()
+
+    def _schema(self, id_columns: Any = None) -> Schema:
+        priced = self._question.options.cost is not None
+        return Schema.of(self.linear_model.classes, id_columns, priced)
 
     def _told(self, X: Any, ids: Sequence[str], n_jobs: int | None) -> Any:
         """Return the reasons of a frame, found by some jobs."""
         X = _read_in(X)
-        _check_ids(X, ids)
+        _check_ids(X, ids, self._question.options.cost is not None)
         features = _features(self._subject, X, ids)
         told = self._flagged(features, n_jobs)
         for k, name in enumerate(ids):
@@ -155,7 +160,7 @@ class Partitions:
         return told
 
     def _flagged(self, features: Any, n_jobs: int | None) -> Any:
-        schema = Schema.of(self.linear_model.classes)
+        schema = self._schema()
         if not _has_rows(features):
             return schema.empty(getattr(features, "index", None))
         taken = sift(self._subject, features, "flag")
@@ -193,10 +198,10 @@ def _names(id_columns: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_columns))
 
 
-def _check_ids(X: Any, ids: Sequence[str]) -> None:
+def _check_ids(X: Any, ids: Sequence[str], priced: bool) -> None:
     """Refuse columns that cannot be carried along."""
     for name in ids:
-        check_id(name)
+        check_id(name, priced)
         if not hasattr(X, "columns"):
             raise InvalidInputError(
                 f"id_columns names {name!r}, and X has no names of columns. Pass a DataFrame."
@@ -248,6 +253,7 @@ def _columns(reasons: SufficientReasons) -> dict[str, Any]:
         "guarantee_upper": reasons.upper,
         "minimality": minimality,
         "size_lower": reasons.size_lower,
+        **cost_columns(reasons),
         "status": reasons.status.astype(object),
         "message": reasons.message,
     }

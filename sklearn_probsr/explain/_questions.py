@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
@@ -150,7 +151,8 @@ class RowQuestions:
         >>> seen.settled, seen.next["feature"].tolist(), seen.tell("x0", 1).prediction
         (False, ['x0'], 1)
         """
-        asked = (self._question.options, X, unknown, cost)
+        # The reason of an outlook is the smallest part of what is known, whatever was paid for it.
+        asked = (replace(self._question.options, cost=None), X, unknown, cost)
         found, index = outlooks_of(self._subject, self.law, self.masker, *asked)
         return RowAnswers(found, _outlook_line, index)
 
@@ -159,6 +161,11 @@ class RowQuestions:
         if self.method != "certified":
             raise InvalidInputError(
                 f"only method='certified' proves what such an answer says, got {self.method!r}."
+            )
+        if self._question.options.cost is not None:
+            raise InvalidInputError(
+                "alternatives and breaking sets are about the number of features, and this "
+                "explainer looks for the cheapest. Ask one that was made without cost."
             )
 
     def _decisions(self, taken: Sifted) -> list[Decision]:

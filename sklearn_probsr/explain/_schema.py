@@ -25,6 +25,9 @@ COLUMNS = {
     "status": "text",
     "message": "text",
 }
+# Beside them, of an explainer with costs; they stand behind the first of these.
+_COSTS = {"cost": "number", "cost_lower": "number"}
+_BEFORE_COSTS = "size_lower"
 # The type of each kind in pandas, in Arrow and in Spark. A prediction may be missing, as may the
 # minimality: those of a row that is invalid.
 _TYPES = {
@@ -58,23 +61,31 @@ class Schema:
         The kind of a prediction: the letter of NumPy's kinds.
     ids : tuple of pairs of str and dtype, default=()
         The columns that are carried along, with their types in pandas.
+    priced : bool, default=False
+        Whether features have costs, which are then told.
     """
 
     label: str
     ids: tuple[tuple[str, Any], ...] = ()
+    priced: bool = False
 
     @classmethod
-    def of(cls, classes: tuple[Any, ...], id_columns: Any = None) -> Schema:
+    def of(cls, classes: tuple[Any, ...], id_columns: Any = None, priced: bool = False) -> Schema:
         """Return the schema for some classes; ``id_columns`` maps names to pandas' types."""
         kinds = {np.asarray(label).dtype.kind for label in classes}
         kind = kinds.pop() if len(kinds) == 1 else "O"
-        return cls(kind if kind in _TYPES else "O", _checked_ids(id_columns))
+        return cls(kind if kind in _TYPES else "O", _checked_ids(id_columns, priced), priced)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """What is told of every row, and as what."""
+        return columns_of(self.priced)
 
     def _types(self, of: int) -> dict[str, str]:
         """Return the types of the columns; 0: in pandas, 1: in Arrow, 2: in Spark."""
         return {
             name: _TYPES[self.label if kind == "label" else kind][of]
-            for name, kind in COLUMNS.items()
+            for name, kind in self.columns.items()
         }
 
     def frame(self, columns: Mapping[str, Any], index: Any) -> Any:
@@ -94,7 +105,7 @@ class Schema:
         import pandas as pd
 
         index = pd.RangeIndex(0) if index is None else index
-        found = self.frame({name: [] for name in COLUMNS}, index)
+        found = self.frame({name: [] for name in self.columns}, index)
         for k, (name, dtype) in enumerate(self.ids):
             found.insert(k, name, pd.Series([], index=index, dtype=dtype))
         return found
@@ -117,7 +128,17 @@ class Schema:
         return ", ".join(f"{_quoted(name)} {kind}" for name, kind in names.items())
 
 
-def _checked_ids(id_columns: Any) -> tuple[tuple[str, Any], ...]:
+def columns_of(priced: bool) -> dict[str, str]:
+    """Return what is told of every row, and as what."""
+    if not priced:
+        return COLUMNS
+    names = list(COLUMNS)
+    at = names.index(_BEFORE_COSTS) + 1
+    told = COLUMNS | _COSTS
+    return {name: told[name] for name in (*names[:at], *_COSTS, *names[at:])}
+
+
+def _checked_ids(id_columns: Any, priced: bool) -> tuple[tuple[str, Any], ...]:
     """Return names and types of columns that are carried along, or say what they must be."""
     if id_columns is None:
         return ()
@@ -128,13 +149,13 @@ def _checked_ids(id_columns: Any) -> tuple[tuple[str, Any], ...]:
         )
     ids = tuple(id_columns.items())
     for name, _ in ids:
-        check_id(name)
+        check_id(name, priced)
     return ids
 
 
-def check_id(name: Any) -> None:
+def check_id(name: Any, priced: bool = False) -> None:
     """Refuse to carry a column along that has the name of another one."""
-    if name in COLUMNS:
+    if name in columns_of(priced):
         raise InvalidInputError(
             f"id_columns must not name {name!r}, which is a column of the result. Rename it in X."
         )

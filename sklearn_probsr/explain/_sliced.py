@@ -210,6 +210,16 @@ class SlicedExplanation(shap.Explanation):
         return self._reasons.size_lower[self._at]
 
     @property
+    def cost(self) -> Any:
+        """What the features of each reason cost; their number, if no costs were given."""
+        return self._reasons.cost[self._at]
+
+    @property
+    def cost_lower(self) -> Any:
+        """The cost below which no set reaches delta, as far as was proved."""
+        return self._reasons.cost_lower[self._at]
+
+    @property
     def prediction(self) -> Any:
         """The class of each row."""
         return self._reasons.prediction[self._at]

@@ -59,6 +59,9 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
     groups : mapping of str to list of str, or None, default=None
         Features that are known or unknown together, and count as one; see
         `SufficientReasonExplainer`.
+    cost : mapping, array-like or None, default=None
+        What it costs to know each feature: the cheapest reasons are looked for; see
+        `sufficient_reasons`.
 
     Attributes
     ----------
@@ -100,6 +103,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         present_only: bool = False,
         supporting_only: bool = False,
         groups: Any = None,
+        cost: Any = None,
     ) -> None:
         self.estimator = estimator
         self.output = output
@@ -117,6 +121,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         self.present_only = present_only
         self.supporting_only = supporting_only
         self.groups = groups
+        self.cost = cost
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> SufficientReasonTransformer:
         """Fit the estimator, and prepare to explain it.
@@ -157,6 +162,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
             present_only=self.present_only,
             supporting_only=self.supporting_only,
             groups=self.groups,
+            cost=self.cost,
             on_error="raise",  # a line of zeros would look like an empty reason
         )
         self.classes_ = np.array(self.explainer_.linear_model.classes)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines.rows._branch_and_bound import branch_and_bound, least_size
 from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
-from sklearn_probsr.engines.rows._programme import solve
+from sklearn_probsr.engines.rows._programme import MOST_PRICE, solve
 from sklearn_probsr.engines.rows._pruning import is_needed, prune
 from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._prover import Prover
@@ -97,6 +97,19 @@ class RowsProver(Prover):
             return super().scout(prices)
         spare = self.most - self.needed
         return RowsScout(self.members, prices, self.verdict, self.rows, spare, -self.doubt)
+
+    def programmed(self, prices: dict[int, int], below: int) -> tuple[set[int] | None, int]:
+        """Look for a set that costs less than ``below`` by an integer programme."""
+        each = [prices[u] for u in self.members]
+        if max(each, default=0) > MOST_PRICE:
+            return None, 0
+        left, seconds = self.needed - self.safe, self.task.effort.time_limit
+        costs = np.array(each, dtype=np.int64)
+        mask, bound = solve(self.rows, left, -self.doubt, below, seconds, costs)
+        if mask is None:
+            return None, bound
+        found = {self.members[j] for j in np.flatnonzero(mask)}
+        return (found if self.verdict(found) else None), bound
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
         """Prove that nothing can be left out, or leave it out."""

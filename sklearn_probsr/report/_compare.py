@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from sklearn_probsr.distributions._completions import (
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain._batches import Question
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
+from sklearn_probsr.explain._frames import cost_columns
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._feature_sets import SetsWriter
 from sklearn_probsr.laws._law import Law
@@ -37,7 +39,7 @@ __all__ = ["compare", "compare_explained"]
 # What is asked at every level, as it was asked of the explainer.
 _SAME = (
     "epsilon", "include", "exclude", "max_size", "prove", "max_evals", "time_limit", "present_only",
-    "supporting_only",
+    "supporting_only", "cost",
 )  # fmt: skip
 
 Others = Mapping[str, Sequence[Iterable[int | str]]]
@@ -66,6 +68,7 @@ def compare(
     supporting_only: bool = False,
     groups: Any = None,
     alternatives: bool = False,
+    cost: Any = None,
 ) -> Comparison:
     """Put the sufficient reason of every row beside its SHAP values.
 
@@ -127,6 +130,10 @@ def compare(
         Whether to find out which features are in every minimum reason of a row, and which in some:
         the table then has ``n_necessary``, ``n_possible`` and ``undecided``, and the page marks
         them. See `sklearn_probsr.alternatives`.
+    cost : mapping, array-like or None, default=None
+        What it costs to know each feature: the cheapest reasons are looked for, and the table has
+        ``cost`` and ``cost_lower``; see `sufficient_reasons`. SHAP's orders and certainty are about
+        the number of features.
 
     Returns
     -------
@@ -161,6 +168,7 @@ def compare(
         present_only=present_only,
         supporting_only=supporting_only,
         groups=groups,
+        cost=cost,
     )
     return compare_explained(
         explainer,
@@ -200,7 +208,7 @@ def compare_explained(
     level = decimal_fraction(delta)
     known = {float(level): told}
     try:
-        sure = certain(law, told.rows, options, task, n_jobs)
+        sure = certain(law, told.rows, replace(options, cost=None), task, n_jobs)
     except UnreachableError as error:  # nobody asked for certainty: the rest can be told
         sure, missing["sure_size"] = None, str(error)
     values = shap_values_of(law, told, _rows_of(shap_values, at, len(whole)))
@@ -208,7 +216,8 @@ def compare_explained(
     chance = probabilities(explainer.model, X, at, told)
     if chance is not None:
         table["probability"] = chance
-    if sure is not None and task.max_size is None and not np.isnan(table["sure_size"]).any():
+    alike = task.max_size is None and task.prices is None
+    if sure is not None and alike and not np.isnan(table["sure_size"]).any():
         known[1.0] = sure
     missing |= gaps(table, delta, missing, task)
     table |= {"status": told.status.astype(object), "message": told.message}
@@ -332,6 +341,7 @@ def _columns(
         "guarantee_lower": told.lower,
         "guarantee_upper": told.upper,
         "minimality": told.minimality.astype(object),
+        **cost_columns(told),
         "sure_size": np.full(n, np.nan) if sure is None else reached(sure),
         **{name: np.concatenate([piece[name] for piece in beside]) for name in beside[0]},
     }

@@ -140,7 +140,8 @@ class Comparison:
             that of the frame that was compared. If `compare` was asked for ``alternatives``,
             ``n_necessary`` and ``n_possible``, how many features are in every minimum reason and in
             some (NaN where that stays open), and ``undecided``, the names of those of which one or
-            the other is.
+            the other is. If it was told what features ``cost``, what each reason costs, and
+            ``cost_lower``, below which no set reaches delta, as far as was proved.
         """
         import pandas as pd
 

@@ -41,7 +41,7 @@ _MEMBERS = (
     "shared",
 )  # fmt: skip
 _SIZES = ("reason_size", "sure_size", "abs_shap_size", "signed_shap_size", "hurting")
-_OPTIONAL = ("probability", "true_class", "undecided")
+_OPTIONAL = ("probability", "true_class", "undecided", "cost", "cost_lower")
 _ALTERNATIVES = ("independent_guarantee", "joint_guarantee")
 # What rounding may add to a share that is 1.
 _ROUNDING = 1e-9
@@ -207,6 +207,8 @@ def _table(
         "reason_size": lambda told, where: wholes(told, where, (n,), width),
         "margin": lambda told, where: numbers(told, where, (n,), gaps=True),
         "probability": lambda told, where: numbers(told, where, (n,), 0, 1, gaps=True),
+        "cost": lambda told, where: numbers(told, where, (n,), 0, gaps=True),
+        "cost_lower": lambda told, where: numbers(told, where, (n,), 0, gaps=True),
         "true_class": lambda told, where: cells(told, where, (n,)),
         "undecided": lambda told, where: _named(told, where, n, names),
     }

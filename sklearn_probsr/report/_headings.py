@@ -26,7 +26,7 @@ _HELP = {
     "true": ("True class", "What the row is, as far as that is known. Brown: not as predicted."),
     "reason": (
         "Reason",
-        "The fewest features found that settle the class: known these, it is kept with at least "
+        "The {fewest} features found that settle the class: known these, it is kept with at least "
         "the probability asked for, whatever replaces the others, over {distribution}.",
     ),
     "size": ("Features", "How many features the reason has, of {features}."),
@@ -37,7 +37,7 @@ _HELP = {
     ),
     "proved": (
         "Proved",
-        "What is proved of the size. minimum: no smaller set reaches the probability asked for; "
+        "What is proved. minimum: no {better} set reaches the probability asked for; "
         "subset-minimal: none of its features can be left out; locally-minimal: no single one "
         "can; near-: the same, up to cases that stayed undecided; best-of-size: the best set found "
         "of as many features as it may have, which does not reach that probability (brown).",
@@ -139,6 +139,8 @@ def headings(comparison: Compared) -> list[dict[str, Any]]:
         "delta": percent(comparison.delta),
         "features": str(len(comparison.feature_names)),
         "threshold": decides(comparison),
+        "fewest": "cheapest" if "cost" in table else "fewest",
+        "better": "cheaper" if "cost" in table else "smaller",
     }
 
     def column(

@@ -107,7 +107,7 @@ def _tiles(comparison: Compared) -> list[dict[str, str]]:
         return []
     table = {name: column[fine] for name, column in comparison.table.items()}
     short = np.mean(table["top_shap_guarantee_lower"] < comparison.delta)
-    proved = np.mean(table["minimality"] == "minimum")
+    proved, priced = np.mean(table["minimality"] == "minimum"), "cost" in table
     found = [
         ("Features in a reason", _median(table["reason_size"]),
          f"The median, for a guarantee of {delta}, of {len(comparison.feature_names)} features."),
@@ -116,8 +116,9 @@ def _tiles(comparison: Compared) -> list[dict[str, str]]:
         ("SHAP falls short", f"{100 * short:.0f}%",
          "The share of rows in which as many features as the reason has, by absolute SHAP value, "
          f"do not guarantee {delta}."),
-        ("Proved smallest", f"{100 * proved:.0f}%",
-         f"The share of reasons of which it is proved that no smaller set reaches {delta}."),
+        (f"Proved {'cheapest' if priced else 'smallest'}", f"{100 * proved:.0f}%",
+         "The share of reasons of which it is proved that no "
+         f"{'cheaper' if priced else 'smaller'} set reaches {delta}."),
     ]  # fmt: skip
     return [{"label": label, "value": value, "help": words} for label, value, words in found]
 

@@ -112,6 +112,8 @@ def in_words(task: Task, names: Sequence[str]) -> str:
     if task.max_size is not None:
         some = f"{task.max_size} feature{'s' if task.max_size != 1 else ''}"
         parts.append(f"none has more than {some}")
+    if task.prices is not None:
+        parts.append("every reason is the cheapest that was found")
     words = ", and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
     return re.sub("^none", "No reason", re.sub("^every", "Every", words))
 

@@ -33,7 +33,7 @@ def summary(found: Compared) -> str:
     short = f"; {_share(np.mean(size <= _FEW))} have at most {_FEW}"
     proved = np.mean(table["minimality"] == "minimum")
     enough = np.mean(top >= found.delta)
-    lines = [head]
+    lines, cost = [head], table.get("cost")
     if found.rules:
         best = np.mean(table["minimality"] == "best-of-size")
         but = f"; in {_share(best)} of the rows {found.delta:g} is not reached so" if best else ""
@@ -41,7 +41,7 @@ def summary(found: Compared) -> str:
     lines += [
         f"A reason has {_middle(size)} features of {len(found.feature_names)}"
         f"{short if len(found.feature_names) > _FEW else ''}. {_share(proved)} are proved to be as "
-        "small as possible.",
+        f"{'small' if cost is None else 'cheap'} as possible.",
         *_beside(found),
         f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
         f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
@@ -98,6 +98,7 @@ def table_in_markdown(found: Compared, max_rows: int, flagged: bool) -> str:
         "prediction", "reason", "reason_size", "guarantee_lower", "minimality",
         "abs_shap_size", "top_shap_guarantee_lower", "overlap", "hurting",
         *(COUNTS if found.shared is not None else ()),
+        *(name for name in ("cost",) if name in found.table),
     ]  # fmt: skip
     if flagged:
         names += ["status", "message"]

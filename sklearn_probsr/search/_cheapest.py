@@ -168,6 +168,21 @@ class _Cheapest:
             self.floor = max(self.floor, self._root_floor(branching.limit))
         if branching.found is not None:
             best = set(scout.units(branching.found))
+        if effort.thorough and self.prover.task.most is None and self._count(best) > self.floor:
+            best = self._programmed(best)
+        return best
+
+    def _programmed(self, best: set[int]) -> set[int]:
+        """Ask an integer programme for a cheaper set, by count if that is small enough."""
+        whole = {u: self.prices.whole[u] for u in self.counts}
+        for prices, times in ((self.counts, 1), (whole, self.base)):
+            below = sum(prices[u] for u in best)
+            found, bound = self.prover.programmed(prices, below)
+            self.floor = max(self.floor, bound * times)
+            if found is not None:
+                best = min(best, self._pruned(found), key=self._count)
+            if bound > 0:
+                break
         return best
 
     def _root_floor(self, limit: int) -> int:

@@ -318,3 +318,31 @@ def test_nothing_steers_the_terminal(run):
     out = run("compare", *command, "--rows", "3").out
     assert all(c.isprintable() or c == "\n" for c in out)
     assert "\nred" not in out
+
+
+# --- costs -----------------------------------------------------------------------------------
+
+
+def test_costs_reach_the_search(run):
+    """By name; JSON, tables and words tell them, and nothing is told of them without."""
+    costs = ("--cost", "job=10", "--cost", "late=0.5")
+    told = json.loads(run(*EXPLAIN, *costs, "--json").out)
+    assert told["cost"] == {"job": 10.0, "late": 0.5}
+    for row in told["rows"]:
+        own = [told["cost"].get(name, 1.0) for name in row["reason"]]
+        assert row["cost"] == sum(own) == row["cost_lower"]
+        assert "no cheaper set reaches 0.95" in row["sentence"]
+    plain = json.loads(run(*EXPLAIN, "--json").out)
+    assert "cost" not in {*plain, *plain["rows"][0]}
+    assert run(*EXPLAIN, *costs, "-o", "r.csv").code == 0
+    table = pd.read_csv("r.csv")
+    assert table["cost"].tolist() == [row["cost"] for row in told["rows"]]
+    assert "are proved to be as cheap as possible." in run(*EXPLAIN, *costs).out
+
+
+@pytest.mark.parametrize("told", ["job", "job=", "=3", "job=0", "job=nan", "job=-1", "job=x"])
+def test_what_is_no_cost_is_told(run, told):
+    """The name, the sign and a positive number are needed."""
+    done = run(*EXPLAIN, "--cost", told)
+    assert done.code == 2
+    assert f"must be the name of a feature, =, and a positive number, got {told!r}" in done.err

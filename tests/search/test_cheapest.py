@@ -126,6 +126,13 @@ def test_less_effort_proves_less_and_never_too_much():
     assert words >= {"minimum", "subset-minimal"}
 
 
+@pytest.mark.parametrize("law", ["rows", "real rows", "classes"])
+def test_an_integer_programme_goes_on_where_branches_end(law):
+    """With prove=True, by its word alone; far costs are too much for it (93)."""
+    words = [check(priced(law, seed), prove=True, max_evals=0) for seed in range(16)]
+    assert words.count("minimum") >= 10
+
+
 def test_the_sentence_speaks_of_costs():
     """What it costs, and that nothing is cheaper; or what anything costs at least."""
     model = LinearModel([5, 1, -3, 2, -1], threshold=5, feature_names=list("abcde"))
