@@ -36,6 +36,13 @@ class Grouped(Subject):
         """The subject without groups."""
         return self.inner
 
+    @property
+    def sources(self) -> list[tuple[str, ...]]:
+        """The raw columns that each feature is made of: those of all features of a group."""
+        inner = dict(zip(self.inner.names, self.inner.sources, strict=True))
+        each = [self.groups.get(name, (name,)) for name in self.names]
+        return [tuple(column for member in some for column in inner[member]) for some in each]
+
     def frame(self, X: Any, name: str = "X") -> Any:
         return self.inner.frame(X, name)
 

@@ -126,18 +126,21 @@ class RowQuestions:
 
         Parameters
         ----------
-        X : DataFrame, array-like of shape (n, columns), or a single row
-            As the estimator takes them; anything may stand in cells that are unknown.
+        X : DataFrame, array-like of shape (n, columns), a single row, or a mapping or list of them
+            As the estimator takes them; anything may stand in cells that are unknown. Columns that
+            are named in ``unknown`` may be left out.
         unknown : iterable of int or str, or a marker
             The columns that are not known, in all rows; or what marks such cells, such as NaN,
-            None, -1 or "?". NaN is the Pipeline's missing value unless it is the marker.
+            None, -1 or "?". NaN is the Pipeline's missing value unless it, or None, is the marker.
+            A feature of several columns, or a group, is unknown if one of them is.
         cost : mapping, array-like or None, default=None
             What it costs to learn a feature, positive numbers; 1 for those that a mapping lacks.
 
         Returns
         -------
         RowAnswers
-            A sequence with the `Outlook` of each row; its ``tell`` takes raw values. ``to_frame()``
+            A sequence with the `Outlook` of each row, None where it is invalid (see ``on_error``);
+            its ``tell`` takes raw values, of a group one for each of its columns. ``to_frame()``
             has the columns ``prediction``, ``settled``, ``probability_lower``,
             ``probability_upper`` and ``ask``, the feature to ask for next.
 
@@ -153,8 +156,9 @@ class RowQuestions:
         """
         # The reason of an outlook is the smallest part of what is known, whatever was paid for it.
         asked = (replace(self._question.options, cost=None), X, unknown, cost)
-        found, index = outlooks_of(self._subject, self.law, self.masker, *asked)
-        return RowAnswers(found, _outlook_line, index)
+        found, taken = outlooks_of(self._subject, self.law, self.masker, *asked, self.on_error)
+        taken.warn(2)
+        return RowAnswers(found, _outlook_line, taken.index)
 
     def _check_proves(self) -> None:
         """Say that samples cannot answer."""
@@ -176,7 +180,9 @@ class RowQuestions:
 
 def _outlook_line(one: Outlook | None) -> dict[str, Any]:
     """Return a line of the table."""
-    assert one is not None
+    if one is None:
+        names = ("prediction", "settled", "probability_lower", "probability_upper", "ask")
+        return dict.fromkeys(names)
     known = one.probability(one.prediction)
     return {
         "prediction": one.prediction,

@@ -57,7 +57,8 @@ class RowAnswers(Generic[T]):
         """
         import pandas as pd
 
-        return pd.DataFrame([self._line(one) for one in self._found], index=self.index)
+        lines = [self._line(one) for one in self._found]
+        return pd.DataFrame(lines, index=self.index, columns=list(self._line(None)))
 
 
 def alternatives_table(

@@ -70,6 +70,14 @@ class Subject(ABC):
         """The subject without groups of features."""
         return self
 
+    @property
+    def sources(self) -> list[tuple[str, ...]]:
+        """The raw columns that each feature is made of."""
+        units, names = self.model.units, self.model.feature_names
+        if self.columns is not None or units is None:  # features are called as their columns
+            return [(name,) for name in self.names]
+        return [tuple(names[j] for j in unit.columns) for unit in units]
+
     @abstractmethod
     def frame(self, X: Any, name: str = "X") -> Any:
         """Return rows as the other methods take them, or say what is wrong with them.

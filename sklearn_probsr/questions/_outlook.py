@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ from sklearn_probsr.questions._partial import PartialRow
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.search._arguments import Options
 
-__all__ = ["Outlook", "is_marker", "outlook", "same"]
+__all__ = ["Outlook", "check_marker", "is_marker", "outlook", "same"]
 
 # The width to which the probability of a class is enclosed.
 _TOL = 1e-4
@@ -116,13 +116,29 @@ def is_marker(unknown: Any) -> bool:
 
 
 def same(value: Any, marker: Any) -> bool:
-    """Tell whether a value is a marker; NaN is NaN."""
+    """Tell whether a value is a marker; NaN, None and what pandas has for them are all one."""
     if value is marker:
         return True
-    nan = [isinstance(v, float | np.floating) and math.isnan(v) for v in (value, marker)]
-    if any(nan):
-        return all(nan)
-    return type(value) is not bool and bool(np.all(value == marker)) and value is not None
+    missing = [_is_missing(v) for v in (value, marker)]
+    if any(missing):
+        return all(missing)
+    return type(value) is not bool and bool(np.all(value == marker))
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell whether something stands for no value; `pandas.NA` and NaT are not equal to it."""
+    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+        return True
+    return type(value).__name__ in {"NAType", "NaTType"}
+
+
+def check_marker(marker: Any, marked: bool, names: Collection[str]) -> None:
+    """Say that what was taken for a marker, and marks nothing, is the name of a feature."""
+    if not marked and isinstance(marker, str) and marker in names:
+        raise InvalidInputError(
+            f"unknown = {marker!r} is what marks unknown cells, and no cell holds it. To name the "
+            f"feature, write unknown=[{marker!r}]."
+        )
 
 
 def _unknown(model: Model, values: list[Any], unknown: Any) -> tuple[int, ...]:
@@ -130,6 +146,7 @@ def _unknown(model: Model, values: list[Any], unknown: Any) -> tuple[int, ...]:
     if not is_marker(unknown):
         return tuple(sorted(model.check_features(unknown, "unknown")))
     marked = [same(value, unknown) for value in values]
+    check_marker(unknown, any(marked), (*model.feature_names, *model.unit_names))
     units = model.units
     columns = [[u] if units is None else units[u].columns for u in range(model.n_units)]
     return tuple(u for u, at in enumerate(columns) if any(marked[j] for j in at))

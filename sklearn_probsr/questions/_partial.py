@@ -52,7 +52,7 @@ class PartialRow:
         found = self.law.states(unit)
         if found is None:
             raise InvalidInputError(
-                f"nothing says what an unknown feature may be {self.law.distribution}: use "
+                f"nothing says what an unknown feature may be over {self.law.distribution}: use "
                 "Uniform(), Product(p), Marginals.fit(X) or Background(X), or give your law a "
                 "method states(unit)."
             )

@@ -17,6 +17,7 @@ from sklearn_probsr import (
     InvalidInputError,
     LinearModel,
     SufficientReasonExplainer,
+    Unit,
     alternatives,
 )
 
@@ -111,6 +112,69 @@ def test_an_outlook_of_raw_cells(jobs):
         r"'age', 'pay'\.$",
     ):
         explainer.outlook(X[:2], unknown=["agee"])
+
+
+def test_outlooks_of_rows_as_people_have_them(jobs):
+    """Mappings, columns that are left out, text beside a marker, and an explainer from a file."""
+    X, explainer = jobs
+    expected = str(explainer.outlook(X[:1], unknown=["job"])[0])
+    known = X.drop(columns="job")
+    read = X[:1].astype(str).assign(job="?")
+    for asked in (known[:1], known.iloc[0].to_dict(), [known.iloc[0].to_dict()], known.iloc[0]):
+        assert str(explainer.outlook(asked, unknown=["job"])[0]) == expected
+    assert str(explainer.outlook(read, unknown="?")[0]) == expected
+    again = pickle.loads(pickle.dumps(explainer)).outlook(X[:1], unknown=["job"])[0]
+    assert str(again) == expected
+    assert again.tell("job", X["job"].iloc[0]).prediction == explainer.model.predict(X[:1])[0]
+    with pytest.raises(
+        InvalidInputError,
+        match=r"^unknown = 'job' is what marks unknown cells, and no cell holds it\. To name the "
+        r"feature, write unknown=\['job'\]\.$",
+    ):
+        explainer.outlook(X[:1], unknown="job")
+    with pytest.raises(
+        InvalidInputError, match=r"^X must have the model's columns, it lacks 'pay'\.$"
+    ):
+        explainer.outlook(X[["age"]], unknown=["job"])
+    bad = X[:3].astype({"age": float})
+    bad.loc["row 1", "age"] = np.inf
+    with pytest.warns(UserWarning, match="1 of 3 rows"):
+        found = explainer.outlook(bad, unknown=["job"])
+    assert [one is None for one in found] == [False, True, False]
+    assert found.to_frame()["prediction"].isna().tolist() == [False, True, False]
+    empty = explainer.outlook(X[:0], unknown=["job"]).to_frame()
+    assert list(empty) == list(found.to_frame())
+    mixed = SufficientReasonExplainer(([3.0, 2.0, -2.0], -1.5)).outlook([[1, "?", 0]], unknown="?")
+    assert mixed[0].unknown == ("x1",)
+
+
+def test_a_feature_of_several_columns_is_unknown_if_one_of_them_is(jobs):
+    """Groups, and units of several columns, by their own names and by those of their columns."""
+    X, explainer = jobs
+    groups = {"work": ["job", "pay"]}
+    together = SufficientReasonExplainer(explainer.model, X, delta=0.9, groups=groups)
+    kept = together.guarantee(X[:1], ["age"])["lower"].iloc[0]
+    marked = X[:1].astype(object).assign(pay="?")
+    asked = [together.outlook(X[:1], unknown=[name])[0] for name in ("work", "job", "pay")]
+    asked.append(together.outlook(marked, unknown="?")[0])
+    for seen in asked:
+        assert seen.unknown == ("work",)
+        assert seen.probability(explainer.model.predict(X[:1])[0]).lower == kept
+    own = X.iloc[0][["job", "pay"]]
+    for value in (own.tolist(), own.to_dict()):
+        told = seen.tell("work", value)
+        assert told.settled
+        assert told.prediction == explainer.model.predict(X[:1])[0]
+    with pytest.raises(
+        InvalidInputError,
+        match=r"^value must hold one value for each column of 'work', 'job', 'pay', got 'cook'\.$",
+    ):
+        seen.tell("work", "cook")
+    unit = Unit("c", (0, 1), ((1, 0), (0, 1)))
+    model = LinearModel([2, -1, 1], 0.5, units=[unit, Unit.real("a", 2)], feature_names=list("pqa"))
+    direct = SufficientReasonExplainer(model, [[1, 0, 0.5], [0, 1, 2.0], [1, 0, -1.0]])
+    for name in ("c", "p", "q"):
+        assert direct.outlook([[1, 0, 0.5]], unknown=[name])[0].unknown == ("c",)
 
 
 @pytest.mark.parametrize("masker", ["uniform", "rows"])

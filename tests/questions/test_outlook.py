@@ -133,7 +133,9 @@ def test_markers_names_and_costs():
     by_name = outlook(model, pd.Series({"c": 0, "b": None, "a": 1}), unknown=["b"])
     by_mark = outlook(model, ["1", "?", "0"], unknown="?")
     by_dict = outlook(model, {"a": 1, "c": 0}, unknown=["b"], cost={"b": 2})
-    for seen in (by_nan, by_name, by_mark, by_dict):
+    by_none = outlook(model, [1, None, 0], unknown=np.nan)
+    by_pandas = outlook(model, [1, np.nan, 0], unknown=pd.NA)
+    for seen in (by_nan, by_name, by_mark, by_dict, by_none, by_pandas):
         assert seen.unknown == ("b",)
         assert seen.probability(1).exact == Fraction(1, 2)
     assert by_dict.next["cost"].tolist() == [2.0]
@@ -176,6 +178,11 @@ def test_many_values_are_an_estimate_that_is_named():
             "row must have one value per column, 3, got an array of shape (2,).",
         ),
         (
+            lambda m: outlook(m, [1, 1, 1], unknown="b"),
+            "unknown = 'b' is what marks unknown cells, and no cell holds it. To name the feature, "
+            "write unknown=['b'].",
+        ),
+        (
             lambda m: outlook(m, {"a": 1}, unknown=["b"]),
             "row has no value of 'c', which is not named in unknown either.",
         ),
@@ -213,8 +220,9 @@ def test_many_values_are_an_estimate_that_is_named():
         ),
         (
             lambda m: outlook(m, [1, 1, 1], unknown=["b"], distribution=MATCHING).next,
-            f"nothing says what an unknown feature may be {MATCHING}: use Uniform(), Product(p), "
-            "Marginals.fit(X) or Background(X), or give your law a method states(unit).",
+            f"nothing says what an unknown feature may be over {MATCHING}: use Uniform(), "
+            "Product(p), Marginals.fit(X) or Background(X), or give your law a method "
+            "states(unit).",
         ),
     ],
 )
