@@ -82,6 +82,11 @@ class RowsView(View):
         """The weight of all rows together."""
         return int(self.weights.sum())
 
+    @property
+    def parts(self) -> int:
+        """Guarantees are shares of that weight."""
+        return self.total
+
     def counted(self, features: Collection[int]) -> tuple[int, NDArray[np.int64], int]:
         """Return the weight that is surely kept, all margins, and how many rows are in doubt."""
         fixed = list(features)

@@ -37,6 +37,11 @@ class View(ABC):
 
     chain = False
 
+    @property
+    def parts(self) -> int | None:
+        """Of how many parts guarantees are whole numbers; None if they may be anything."""
+        return None
+
     def __init__(self, n_units: int) -> None:
         self.n_units = n_units
 

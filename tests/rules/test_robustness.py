@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 from sklearn_probsr import (
     Background,
@@ -16,6 +17,7 @@ from sklearn_probsr import (
     guarantee,
     sufficient_reason,
 )
+from tests.questions.decisions import decisions, guarantees
 
 
 @pytest.mark.parametrize("make", [Background, Marginals.fit])
@@ -49,6 +51,25 @@ def test_facts_may_worsen_by_the_slack_and_no_more(make):
         assert high == reason.guarantee.lower
         assert math.isnan(low) == (reason.minimality != "minimum")
     assert checked > 3
+
+
+@given(decisions())
+def test_levels_begin_where_a_smaller_set_ends(case):
+    """No set of fewer features guarantees more than the first level; over rows the best does it."""
+    model, x, law, delta = case
+    reason = sufficient_reason(model, x, delta=delta, distribution=law)
+    if reason.minimality != "minimum" or not reason.size:
+        return
+    known = guarantees(model, x, law)
+    best = max(v for s, v in known.items() if len(s) < reason.size)
+    low, high = reason.slack.levels
+    assert best <= Fraction(low) or float(best) == low
+    assert low <= delta or float(best) == low
+    assert high == reason.guarantee.lower
+    if isinstance(law, Background):
+        assert low == pytest.approx(float(best), abs=1e-12)
+    else:
+        assert low <= float(best) + 1 / 1024 + 1e-4
 
 
 def test_levels_of_coins_reach_down_to_the_next_best_set():
