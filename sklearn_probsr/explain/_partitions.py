@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import joblib
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
@@ -23,6 +25,8 @@ from sklearn_probsr.results._reason import SufficientReasons
 
 __all__ = ["Partitions"]
 
+# Into how many pieces for each job a frame is cut, of at least and at most so many rows.
+_PIECES, _FEWEST, _FEWEST_PROVED, _MOST = 8, 32, 2, 10_000
 # So many facts are kept in words, since many rows share them.
 _MOST_FACTS = 100_000
 
@@ -92,8 +96,7 @@ class Partitions:
                 f"frames must be an iterable of frames, got one {type(frames).__name__}. Pass it "
                 "to explain_frame, or [frame]."
             )
-        ask = partial(_told_alone, ids=_names(id_columns))
-        return in_windows(ask, self, f"{self._question.token}, frames", frames, jobs)
+        return self._in_windows(frames, _names(id_columns), jobs)
 
     @property
     def schema(self) -> Any:
@@ -149,12 +152,25 @@ class Partitions:
         priced = self._question.options.cost is not None
         return Schema.of(self.linear_model.classes, id_columns, priced)
 
+    def _in_windows(
+        self, frames: Iterable[Any], ids: Sequence[str], n_jobs: int | None
+    ) -> Iterator[Any]:
+        """Yield what is told of each of many frames, each by one job."""
+        ask = partial(_told_alone, ids=ids)
+        return in_windows(ask, self, f"{self._question.token}, frames", frames, n_jobs)
+
     def _told(self, X: Any, ids: Sequence[str], n_jobs: int | None) -> Any:
         """Return the reasons of a frame, found by some jobs."""
         X = _read_in(X)
         _check_ids(X, ids, self._question.options.cost is not None)
         features = _features(self._subject, X, ids)
-        told = self._flagged(features, n_jobs)
+        pieces = _pieces(features, n_jobs, self._question.options.prove is True)
+        if len(pieces) == 1:
+            told = self._flagged(features, n_jobs)
+        else:  # jobs tell their rows in words, too
+            told = Schema.of(self.linear_model.classes).joined(
+                list(self._in_windows(pieces, (), n_jobs)), features.index
+            )
         for k, name in enumerate(ids):
             told.insert(k, name, X[name].array)
         return told
@@ -230,6 +246,16 @@ def _features(subject: Subject, X: Any, ids: Sequence[str]) -> Any:
             f"{listing(list(X.columns)) or 'none'}."
         )
     return X.iloc[:, 0]
+
+
+def _pieces(X: Any, n_jobs: int | None, slow: bool) -> list[Any]:
+    """Return a frame in pieces that jobs can share, or whole if it is short or no frame."""
+    jobs = joblib.effective_n_jobs(n_jobs)
+    if jobs == 1 or not hasattr(X, "iloc") or not _has_rows(X):
+        return [X]
+    fewest = _FEWEST_PROVED if slow else _FEWEST
+    size = min(max(math.ceil(len(X) / (jobs * _PIECES)), fewest), _MOST)
+    return [X.iloc[start : start + size] for start in range(0, len(X), size)]
 
 
 def _has_rows(X: Any) -> bool:

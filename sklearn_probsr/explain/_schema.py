@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +99,13 @@ class Schema:
             },
             index=index,
         )
+
+    def joined(self, parts: Sequence[Any], index: Any) -> Any:
+        """Return frames of what is told, behind each other, under an index of their own."""
+        import pandas as pd
+
+        whole = pd.concat(parts, ignore_index=True).astype(self._types(0))
+        return whole.set_axis(index, axis=0)
 
     def empty(self, index: Any = None) -> Any:
         """Return a frame of no rows."""

@@ -46,6 +46,21 @@ def same(first: pd.DataFrame, second: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(first, second, check_exact=True)
 
 
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_jobs_share_a_frame(backend: str):
+    """What they tell of its pieces is what one tells of the whole, under any index."""
+    X = pd.concat([tumours()[0][400:490], broken()])
+    X["n"] = pd.Categorical(np.arange(len(X)) % 3)
+    twice = [("a", 1), ("a", 1), ("b", 2)]
+    X.index = pd.MultiIndex.from_tuples(twice * 32, names=["l", "k"])
+    alone = explainer().explain_frame(X, id_columns=["n"])
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        shared = explainer().explain_frame(X, id_columns=["n"])
+    same(shared, alone)
+    assert alone.index.equals(X.index)
+    assert alone["status"].value_counts().to_dict() == {"ok": 94, "invalid": 2}
+
+
 def test_a_line_for_every_row():
     """The frame says what the explanation does, under the index of the rows."""
     X = tumours()[0][400:420]
