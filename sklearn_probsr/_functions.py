@@ -277,8 +277,9 @@ def sufficient_reasons(
         print as, by name or index (the others cost 1) or one for each feature. Then the cheapest
         set that reaches delta is looked for, of several the smallest; "minimum" means that no
         cheaper one reaches it, and ``max_evals`` is how many branches a proof may follow (None:
-        1,000, or 50,000 if ``prove`` is True). None: the fewest features. ``epsilon`` has no use
-        with it, and only ``method="certified"`` takes it.
+        5,000, or a million if ``prove`` is True, where a kernel follows them, else 300 or 20,000).
+        None: the fewest features. ``epsilon`` has no use with it, and only ``method="certified"``
+        takes it.
 
     Returns
     -------

@@ -37,8 +37,7 @@ from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._ranking import Ranking
 from sklearn_probsr.laws._rest import Rest
-from sklearn_probsr.laws._scout import ChainScout, CoverScout, Scout, Verdict
-from sklearn_probsr.laws._spectral_sets import spectral_verdict
+from sklearn_probsr.laws._scout import CoverScout, Scout
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws._whole import Shown
@@ -94,15 +93,9 @@ class CoinLaw(Law):
         if prover.task.delta == 1:
             needed = seen.beyond - sum(scores[u] for u in prover.forced if seen.can_cost(u))
             return CoverScout(order, prices, prover.verdict, [[scores[u] for u in order]], [needed])
-        verdict: Verdict = prover.verdict
-        positive = seen.instance.positive
-        shared = [self.sums.spectra(positive, whole) for whole in (False, True)]
-        known = [s for s in shared if s is not None]
-        if known:
-            whole = next((s for s in known if set(s.broad) >= set(order)), known[-1])
-            verdict = spectral_verdict(whole, row, positive, prover.task, prover.verdict)
         worth = [about(Fraction(scores[u])) for u in order]
-        return ChainScout(order, prices, verdict, True, worth, lambda a, b: True)
+        above = np.tri(len(order), k=-1, dtype=np.bool_).T
+        return self.sums.along(order, prices, prover, row, worth, above)
 
     def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
         """Answer the rows that whole numbers or shared tables decide."""

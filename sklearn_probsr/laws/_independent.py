@@ -22,6 +22,7 @@ from sklearn_probsr.engines.sums._up_sets import count_up_sets, list_up_sets
 from sklearn_probsr.laws._branches import Purse
 from sklearn_probsr.laws._certain_rows import CertainRows
 from sklearn_probsr.laws._certainty import CertainProver
+from sklearn_probsr.laws._chain_search import SpectrumScout
 from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._costs import Costs
 from sklearn_probsr.laws._crowd_costs import CrowdCosts
@@ -30,7 +31,7 @@ from sklearn_probsr.laws._crowds import Crowds, is_crowd
 from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._refuter import Refuter, ranked
-from sklearn_probsr.laws._scout import ChainScout, Scout, Verdict
+from sklearn_probsr.laws._scout import ChainScout, Scout
 from sklearn_probsr.laws._seen import Seen
 from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.laws._spectra import Shared, are_few
@@ -45,6 +46,8 @@ __all__ = ["IndependentLaw", "IndependentProver"]
 
 # Models with more units have a rest that no reason is made of.
 _MOST_IN_HEAD = 128
+# More members are not compared with each other for their costs.
+_MOST_CHAINED = 1024
 
 
 class IndependentLaw(Law):
@@ -139,32 +142,39 @@ class IndependentLaw(Law):
         """Return what looks ahead for the cheapest set of an instance."""
         if isinstance(prover, CertainProver):
             return super().scout(prover, prices, row)
-        view = self.view(row)
-        return self.chains(prover, prices, row, view, view.moments.mean)
-
-    def chains(
-        self,
-        prover: Prover,
-        prices: dict[int, int],
-        row: Row,
-        view: Costs,
-        worth: NDArray[np.float64],
-    ) -> Scout:
-        """Return what looks ahead along members that cost stochastically more than others."""
+        worth = self.view(row).moments.mean
         order = sorted(prover.members, key=lambda u: (-worth[u], prices[u]))
-        shared = [self.spectra(view.positive, whole, few=True) for whole in (False, True)]
-        known = [s for s in shared if s is not None]
-        if not known:
-            return Scout(order, prices, prover.verdict, prover.monotone, worth[order].tolist())
-        refuter = Refuter(self.contributions, known[0], row[None, :], view.positive, prover.task)
-        above = refuter.above(0, np.array(order, dtype=np.int64))
-        verdict: Verdict = prover.verdict
-        if not view.counted:
-            whole = next((s for s in known if set(s.broad) >= set(order)), known[-1])
-            verdict = spectral_verdict(whole, row, view.positive, prover.task, prover.verdict)
-        return ChainScout(
-            order, prices, verdict, prover.monotone, worth[order].tolist(), above.item
-        )
+        return self.along(order, prices, prover, row, worth[order].tolist())
+
+    def along(
+        self,
+        order: list[int],
+        prices: dict[int, int],
+        prover: Prover,
+        row: Row,
+        worth: list[float],
+        above: NDArray[np.bool_] | None = None,
+    ) -> Scout:
+        """Return what looks ahead along members, of which some cost stochastically more."""
+        view, verdict = self.view(row), prover.verdict
+        if len(order) > _MOST_CHAINED:
+            return Scout(order, prices, verdict, prover.monotone, worth)
+        few = above is None
+        shared = [self.spectra(view.positive, whole, few) for whole in (False, True)]
+        refuters = [
+            Refuter(self.contributions, s, row[None, :], view.positive, prover.task)
+            for s in shared
+            if s is not None
+        ]
+        if above is None and refuters:
+            above = refuters[0].above(0, np.array(order, dtype=np.int64))
+        if above is None:
+            return Scout(order, prices, verdict, prover.monotone, worth)
+        known = [refuter for refuter in refuters if refuter.tells(order)]
+        if view.counted or not known:
+            return ChainScout(order, prices, verdict, prover.monotone, worth, above.item)
+        quick = spectral_verdict(known[0].shared, row, view.positive, prover.task, verdict)
+        return SpectrumScout(order, prices, quick, prover.monotone, worth, above, known[0])
 
     def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
         """Answer the rows that spectra decide; return starts for some of the others."""

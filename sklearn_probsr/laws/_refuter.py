@@ -174,6 +174,19 @@ class Refuter:
         )  # fmt: skip
         return sets if verdict == 0 else None
 
+    def tells(self, units: Sequence[int]) -> bool:
+        """Tell whether the spectra know some units of the first row, and what is forced."""
+        return self._tells(0, np.array(units, dtype=np.int64))
+
+    def places(self, units: Sequence[int]) -> NDArray[np.int64]:
+        """Return where some units are in the head of the spectra."""
+        return self._position[np.array(units, dtype=np.int64)]
+
+    @cached_property
+    def scene(self) -> Scene:
+        """The first row before the spectra."""
+        return self._scene(0)
+
     def knows(self, r: int, size: int) -> bool:
         """Tell whether the spectra know all units that sets of a size must be made of."""
         return self._tells(r, self._candidates(r, size, *self._laws(r))[1])

@@ -10,12 +10,25 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
 
 from sklearn_probsr.model._exact import about
 
-__all__ = ["ChainScout", "CoverScout", "Scout", "Verdict", "affordable"]
+__all__ = ["Branched", "ChainScout", "CoverScout", "Scout", "Verdict", "affordable"]
 
 Verdict = Callable[[Collection[int]], bool | None]
+
+
+class Branched(NamedTuple):
+    """What a branch and bound has found: places of the best set, and what is proved of all.
+
+    No set that reaches delta counts less than ``least``, if all of them were gone through.
+    """
+
+    found: list[int] | None
+    least: int
+    complete: bool
 
 
 class Scout:
@@ -38,7 +51,11 @@ class Scout:
     ----------
     below : list of int
         For each place of the order the places that it is above, as the bits of a number.
+    compiled : bool
+        Whether a kernel goes through the branches.
     """
+
+    compiled = False
 
     def __init__(
         self,
@@ -52,7 +69,23 @@ class Scout:
         self.prices = [prices[u] for u in self.order]
         self.verdict, self.monotone = verdict, monotone
         self.worth = [float(len(order) - j) for j in range(len(order))] if worth is None else worth
-        self.below = [0] * len(self.order)
+
+    @cached_property
+    def below(self) -> list[int]:
+        """For each place of the order the places that it is above, as the bits of a number."""
+        n = len(self.order)
+        return [
+            sum(
+                1 << b
+                for b in range(a + 1, n)
+                if self.prices[a] <= self.prices[b] and self.is_above(a, b)
+            )
+            for a in range(n)
+        ]
+
+    def is_above(self, a: int, b: int) -> bool:
+        """Tell whether the member at a place is at least as good as that at a later one."""
+        return False
 
     def units(self, places: Collection[int]) -> list[int]:
         """Return the members at some places."""
@@ -68,6 +101,17 @@ class Scout:
         Those added cost at most ``limit`` together, and are at most ``room``.
         """
         return self.monotone and self.reaches([*taken, *rest]) is False
+
+    def proposed(self) -> list[list[int]] | None:
+        """Return the places of sets that reach delta, if a kernel finds them; else None."""
+        return None
+
+    def branched(self, limit: int, most: int, fewest: int, branches: int) -> Branched | None:
+        """Look for the best set that counts at most a limit, if a kernel does that; else None.
+
+        It has at most ``most`` members; fewer than ``fewest`` are known not to reach delta.
+        """
+        return None
 
 
 def affordable(prices: Sequence[int], places: Sequence[int], limit: int, room: int) -> list[int]:
@@ -114,6 +158,7 @@ class ChainScout(Scout):
     ) -> None:
         super().__init__(order, prices, verdict, monotone, worth)
         n = len(self.order)
+        self._above = above
         self.chains: list[list[int]] = []
         self.chain_of = [0] * n
         for b in range(n):
@@ -123,10 +168,10 @@ class ChainScout(Scout):
                 self.chains.append([])
             self.chains[at].append(b)
             self.chain_of[b] = at
-        for a in range(n):
-            self.below[a] = sum(
-                1 << b for b in range(a + 1, n) if self.prices[a] <= self.prices[b] and above(a, b)
-            )
+
+    def is_above(self, a: int, b: int) -> bool:
+        """Tell whether a member costs stochastically more than a later one."""
+        return self._above(a, b)
 
     def hopeless(self, taken: tuple[int, ...], rest: list[int], limit: int, room: int) -> bool:
         """Tell whether even the best that the price can have misses delta (Lemma 90)."""
@@ -176,12 +221,10 @@ class CoverScout(Scout):
             for rank, (_, a) in enumerate(by_ratio):
                 ranks[a] = rank
             self._ranks.append(ranks)
-        n = len(places)
-        for a in range(n):
-            self.below[a] = sum(1 << b for b in range(a + 1, n) if self._is_above(a, b))
 
-    def _is_above(self, a: int, b: int) -> bool:
-        return self.prices[a] <= self.prices[b] and all(c[a] >= c[b] for c in self.covers)
+    def is_above(self, a: int, b: int) -> bool:
+        """Tell whether a member is worth as much as a later one before every rival."""
+        return all(cover[a] >= cover[b] for cover in self.covers)
 
     def hopeless(self, taken: tuple[int, ...], rest: list[int], limit: int, room: int) -> bool:
         """Tell whether even parts of members do not add up, before one of the rivals."""

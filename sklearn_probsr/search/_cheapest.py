@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._scout import Scout
+from sklearn_probsr.laws._scout import Branched, Scout
 from sklearn_probsr.laws._task import Effort, Found, Task
 from sklearn_probsr.search._local import search
 
 __all__ = ["search_cheapest"]
 
-# So many branches are followed, unless max_evals says so; if a proof may take long, so many.
-_BRANCHES, _MANY_BRANCHES = 1_000, 50_000
+# So many branches are followed, and if a proof may take long; more where a kernel follows them.
+_BRANCHES, _COMPILED = (300, 20_000), (5_000, 1_000_000)
 # A bound of the least cost is looked for in so many steps.
 _STEPS = 24
 
@@ -103,6 +103,7 @@ class _Cheapest:
             best = self._branched(best, effort)
         if self._is_least(best):
             return best, "minimum"
+        best = self._pruned(best)
         # Of fair coins a prover speaks of prefixes, which these sets need not be.
         claim = Prover.claim if self.prover.view.chain else type(self.prover).claim
         chosen, word, _ = claim(self.prover, best)
@@ -116,8 +117,13 @@ class _Cheapest:
 
     def _proposed(self, start: set[int]) -> Iterator[set[int]]:
         """Return sets that reach delta and of which nothing is known to be superfluous."""
-        yield self._pruned(start)
         scout, n = self.scout, len(self.scout.order)
+        proposed = scout.proposed()
+        if proposed is not None:
+            yield start
+            yield from (set(scout.units(places)) for places in proposed if len(places) <= self.most)
+            return
+        yield self._pruned(start)
         for power in (1.0, 0.5):
             keys = [-_for_price(scout.worth[j], scout.prices[j], power) for j in range(n)]
             order = sorted(range(n), key=keys.__getitem__)
@@ -158,16 +164,17 @@ class _Cheapest:
     def _branched(self, best: set[int], effort: Effort) -> set[int]:
         """Look for a cheaper set, and raise the floor by what is proved."""
         scout = self.scout
-        budget = effort.max_evals
-        if budget is None:
-            budget = _MANY_BRANCHES if effort.thorough else _BRANCHES
-        branching = Branching(scout, self._count(best) - 1, self.most, self.fewest, budget)
-        if branching.run():
-            self.floor = max(self.floor, branching.least)
-        else:
-            self.floor = max(self.floor, self._root_floor(branching.limit))
-        if branching.found is not None:
-            best = set(scout.units(branching.found))
+        limit = self._count(best) - 1
+        few, many = _COMPILED if scout.compiled else _BRANCHES
+        budget = many if effort.thorough else few
+        budget = budget if effort.max_evals is None else effort.max_evals
+        outcome = scout.branched(limit, self.most, self.fewest, budget)
+        if outcome is None:
+            outcome = Branching(scout, limit, self.most, self.fewest, budget).run()
+        if outcome.found is not None:
+            best = set(scout.units(outcome.found))
+        floor = outcome.least if outcome.complete else self._root_floor(self._count(best) - 1)
+        self.floor = max(self.floor, floor)
         if effort.thorough and self.prover.task.most is None and self._count(best) > self.floor:
             best = self._programmed(best)
         return best
@@ -204,32 +211,24 @@ class _Cheapest:
 class Branching:
     """Branch and bound over the sets of members that count at most ``limit`` (Proposition 91).
 
-    Attributes
-    ----------
-    found : tuple of int or None
-        The places of the best set that reaches delta.
-    limit : int
-        What a better set counts at most.
-    least : int
-        After a whole run: no set that reaches delta counts less.
+    ``limit`` falls with every set that is found; ``budget`` is how many branches are followed.
     """
 
     def __init__(self, scout: Scout, limit: int, most: int, fewest: int, budget: int) -> None:
         self.scout, self.limit, self.most, self.fewest = scout, limit, most, fewest
         self.budget = budget
-        self.found: tuple[int, ...] | None = None
+        self.found: list[int] | None = None
         self._open: int | None = None
 
-    @property
-    def least(self) -> int:
-        """The least that a set may count which reaches delta."""
-        return self.limit + 1 if self._open is None else min(self._open, self.limit + 1)
+    def run(self) -> Branched:
+        """Go through the branches, as far as the budget goes."""
+        complete = self._is_settled((), 0) or self._go()
+        least = self.limit + 1 if self._open is None else min(self._open, self.limit + 1)
+        return Branched(self.found, least, complete)
 
-    def run(self) -> bool:
-        """Go through the branches; tell whether the budget sufficed for all of them."""
+    def _go(self) -> bool:
+        """Tell whether the budget suffices for all branches."""
         scout = self.scout
-        if self._is_settled((), 0):  # nothing need be known
-            return True
         stack: list[tuple[int, tuple[int, ...], int, int, bool]] = [(0, (), 0, 0, False)]
         while stack:
             if self.budget <= 0:
@@ -270,7 +269,7 @@ class Branching:
         """Tell whether a set reaches delta, and write that down: more would be dearer."""
         verdict = self.scout.reaches(taken)
         if verdict:
-            self.found, self.limit = taken, count - 1
+            self.found, self.limit = list(taken), count - 1
         elif verdict is None:
             self._open = count if self._open is None else min(self._open, count)
         return bool(verdict)

@@ -11,7 +11,7 @@ from tests.benchmarks.report import Style, missed
 
 BENCHMARKS = (
     "batch", "paper", "distributions", "rows", "sparse", "matching", "rules", "questions",
-    "explainer", "agreement",
+    "prices", "explainer", "agreement",
     "scaling", "cost", "service", "cold-start",
 )  # fmt: skip
 SINGLE_THREAD = (
