@@ -36,11 +36,12 @@ class BreakingSet:
     minimality : str
         What is proved: ``"minimum"`` (no smaller set breaks the decision), ``"subset-minimal"`` (no
         proper subset of it does), or ``"near-minimum"`` and ``"near-subset-minimal"`` where that
-        stays undecided for one of them.
+        stays undecided for one of them. ``"undecided"``: nothing is proved to break it; these are
+        all features that might, and whether nothing at all need be known stays open.
     size_lower : int
         No set with fewer features breaks it, as far as was proved.
     guarantee : Enclosure
-        Of the best set that was found of the other features: less than delta.
+        Of the best set that was found of the other features: less than delta, unless undecided.
     best : tuple of int
         That set.
     delta : float
@@ -70,6 +71,12 @@ class BreakingSet:
 
     def __str__(self) -> str:
         names = ", ".join(self.feature_names)
+        if self.minimality == "undecided":
+            return (
+                f"It stays undecided whether anything breaks this decision: with nothing known, "
+                f"class {self.prediction} is kept with probability {self.guarantee} over "
+                f"{self.distribution}, which may or may not reach {self.delta:g}."
+            )
         claims = {
             "minimum": "no fewer features break it",
             "subset-minimal": "none of them can be spared",
@@ -177,6 +184,8 @@ def _by_rank(prover: Prover) -> tuple[set[int], str, int]:
         """Tell whether the others still reach delta when so many are left out."""
         return prover.settled(members[place:])
 
+    if holds(len(members)) is not False:
+        return set(members), "undecided", 1
     kept, broken = last_place(holds, 0, len(members))
     return set(members[:broken]), "minimum" if kept == broken else "near-minimum", kept
 
@@ -226,8 +235,11 @@ class _Duality:
         """Leave features out, the most telling first, until it breaks; spare what can be spared."""
         decision = self.decision
         order = decision.law.prover(decision.law.view(decision.row), decision.task).members
-        size = next((k for k in range(1, len(order)) if decision.is_hopeless(order[:k])), None)
-        chosen, open_ones = set(order if size is None else order[:size]), False
+        sizes = range(1, len(order) + 1)
+        size = next((k for k in sizes if decision.is_hopeless(order[:k])), None)
+        if size is None:
+            return set(order), "undecided", least
+        chosen, open_ones = set(order[:size]), False
         for u in reversed(order[: len(chosen)]):
             if decision.is_hopeless(chosen - {u}):
                 chosen.discard(u)

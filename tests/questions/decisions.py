@@ -1,7 +1,8 @@
 """Small decisions under every law, and what all of their sets guarantee."""
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
+from math import prod
 
 import numpy as np
 from hypothesis import strategies as st
@@ -63,3 +64,35 @@ def several_classes(draw):
     model = ArgmaxModel(rng.integers(-3, 4, (3, d)), rng.integers(-2, 3, 3))
     data = rng.integers(0, 2, (7, d))
     return model, data[0].astype(float), Background(data), draw(st.sampled_from(LEVELS))
+
+
+@st.composite
+def independent_classes(draw):
+    """Draw a model of three classes before independent features, and what all sets guarantee."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    d = draw(st.integers(1, 4))
+    model = ArgmaxModel(rng.integers(-3, 4, (3, d)), rng.integers(-2, 3, 3))
+    x = rng.integers(0, 2, d).astype(float)
+    tenths = rng.integers(1, 10, d) if draw(st.booleans()) else np.full(d, 5)
+    law = Uniform() if (tenths == 5).all() else Product(tenths / 10)
+    chances = [Fraction(int(t), 10) for t in tenths]
+    known = enumerated(model, x, chances)
+    return model, x, law, draw(st.sampled_from(LEVELS)), known
+
+
+def enumerated(model, x, chances) -> dict[frozenset, Fraction]:
+    """Return what every set of 0/1 features guarantees, by all completions."""
+    d = len(chances)
+    rows = np.array(list(product((0.0, 1.0), repeat=d)))
+    weights = [
+        prod((p if z else 1 - p for p, z in zip(chances, row, strict=True)), start=Fraction(1))
+        for row in rows
+    ]
+    own, found = model.winners(np.array([x]))[0], {}
+    for k in range(d + 1):
+        for s in combinations(range(d), k):
+            filled = rows.copy()
+            filled[:, list(s)] = x[list(s)]
+            kept = model.winners(filled) == own
+            found[frozenset(s)] = sum(w for w, keeps in zip(weights, kept, strict=True) if keeps)
+    return found

@@ -18,7 +18,12 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.search._arguments import Options
-from tests.questions.decisions import decisions, guarantees, several_classes
+from tests.questions.decisions import (
+    decisions,
+    guarantees,
+    independent_classes,
+    several_classes,
+)
 
 
 def reasons_of(known, delta, include=(), exclude=()):
@@ -30,9 +35,9 @@ def reasons_of(known, delta, include=(), exclude=()):
     return good, [s for s in good if len(s) == least]
 
 
-def check(model, x, distribution, delta, include=()):
+def check(model, x, distribution, delta, known=None, include=()):
     """Compare every word with all sets."""
-    known = guarantees(model, x, distribution)
+    known = guarantees(model, x, distribution) if known is None else known
     good, smallest = reasons_of(known, delta, include)
     found = alternatives(model, x, delta=delta, distribution=distribution, include=include)
     every, some = frozenset.intersection(*smallest), frozenset.union(*smallest)
@@ -71,12 +76,18 @@ def test_several_classes(case):
     check(*case)
 
 
+@given(independent_classes())
+def test_several_classes_of_independent_features(case):
+    """Their guarantees are bounded, not counted, and no word is false for that."""
+    check(*case)
+
+
 @given(decisions(kinds=("uniform", "rows")), st.data())
 def test_features_that_must_be_in(case, data):
     """Features of include are in every reason, and set aside for the others."""
     model, x, distribution, delta = case
     forced = data.draw(st.sets(st.integers(0, model.n_units - 1), max_size=2))
-    found, _ = check(model, x, distribution, delta, tuple(sorted(forced)))
+    found, _ = check(model, x, distribution, delta, include=tuple(sorted(forced)))
     if found.reason.minimality == "minimum":
         assert forced <= set(found.necessary)
 
