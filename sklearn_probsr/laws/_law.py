@@ -7,7 +7,7 @@ enclose, order and draw; everything else has a default.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -105,6 +105,10 @@ class Law(ABC):
     @abstractmethod
     def view(self, row: Row) -> View:
         """Return one instance, a checked row, before this law."""
+
+    def views(self, rows: Row) -> Iterator[View]:
+        """Yield several instances before this law; what they have in common is looked at once."""
+        return (self.view(rows[i]) for i in range(len(rows)))
 
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""

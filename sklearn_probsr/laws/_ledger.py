@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,36 @@ from sklearn_probsr.laws._table import Table
 from sklearn_probsr.laws._view import Row
 from sklearn_probsr.model._linear import LinearModel
 
-__all__ = ["MOST_BITS", "Ledger", "bit_length", "level_of"]
+__all__ = ["MOST_BITS", "Faces", "Ledger", "bit_length", "level_of"]
 
 # Contributions of the background are cut to so many bits together, which leaves room for
 # instances a thousand times as far out; those of an instance are cut to so many.
 _BITS = 50
 MOST_BITS = 60
+
+
+class Faces(NamedTuple):
+    """What the units of an instance contribute, and how that compares with the background.
+
+    Attributes
+    ----------
+    whole : ndarray of int64
+        Rounded down; integers of any length, as objects, where some are far out.
+    costs, gains : ndarray of bool
+        Whether leaving a unit unknown costs some row anything, and gains some row anything.
+    exact : bool
+        Whether nothing was rounded.
+    """
+
+    whole: NDArray[Any]
+    costs: NDArray[np.bool_]
+    gains: NDArray[np.bool_]
+    exact: bool
+
+    @property
+    def bits(self) -> int:
+        """How many bits the whole numbers have together."""
+        return int(np.abs(self.whole).sum()).bit_length()
 
 
 @dataclass(frozen=True)
@@ -161,13 +185,13 @@ class Ledger:
         total = sum((Fraction(w) * Fraction(x) for w, x in terms), -Fraction(self.model.threshold))
         return (total > 0) - (total < 0)
 
-    def faces(self, row: Row) -> NDArray[Any]:
-        """Return each unit's contribution in a row: whole, and if it costs, gains, is exact."""
+    def faces(self, row: Row) -> Faces:
+        """Return what each unit of a row contributes, and whether it costs and gains."""
         if self.table.binary:
             return self._faces_of_ones(row)
         costs, gains = self.table.sides(self._weights, self.exponent, row)
         whole, exact = self._whole(row)
-        return np.stack([whole, costs, gains, np.full(len(whole), exact)], axis=1)
+        return Faces(whole, costs, gains, exact)
 
     def _whole(self, row: NDArray[Any]) -> tuple[NDArray[Any], bool]:
         """Return what the units of a row contribute, rounded down as the background is."""
@@ -182,34 +206,35 @@ class Ledger:
         whole = [sum(math.floor(each[j]) for j in at) for at in self.table.columns]
         return np.array(whole, dtype=object), all(c.denominator == 1 for c in each)
 
-    def _faces_of_ones(self, row: Row) -> NDArray[Any]:
+    def _faces_of_ones(self, row: Row) -> Faces:
         """Return the faces of a row before rows of zeros and ones, which it need not be itself."""
         ones = self.model.ones(row[None, :])
         if ones is None:
-            faces: NDArray[Any] = self._each([row[self.table.first]])[0]
-            return faces
-        zeros_faces, ones_faces = self._binary_faces
-        chosen: NDArray[Any] = np.where(ones[0][:, None], ones_faces, zeros_faces)
-        return chosen
+            whole, costs, gains, rounded = self._each(row[self.table.first].tolist())
+            return Faces(whole, costs, gains, not rounded.any())
+        whole, costs, gains, rounded = (np.where(ones[0], b, a) for a, b in self._binary_faces)
+        return Faces(whole, costs, gains, not rounded.any())
 
-    def _each(self, values: list[NDArray[Any]]) -> NDArray[np.object_]:
-        """Return the faces of some values of all units, by all their digits."""
+    def _each(self, values: list[Any]) -> tuple[NDArray[Any], ...]:
+        """Return the faces of one value of each unit, by all their digits, and which are rounded."""
         weights = [Fraction(w) for w in self._weights[self.table.first].tolist()]
-        ends = list(zip(*self.table.ranges_of_ones, strict=True))
-
-        def face(w: Fraction, x: float, seen: tuple[Any, ...]) -> tuple[int, bool, bool, bool]:
-            known, others = w * Fraction(x), [w * int(end) for end in seen]
-            times = known / self.scale
-            exact = times.denominator == 1
-            return math.floor(times), known > min(others), known < max(others), exact
-
-        return np.array(
-            [list(map(face, weights, each.tolist(), ends)) for each in values], dtype=object
+        seen = zip(*(side.tolist() for side in self.table.ranges_of_ones), strict=True)
+        known = [w * Fraction(x) for w, x in zip(weights, values, strict=True)]
+        ends = [(w * low, w * high) for w, (low, high) in zip(weights, seen, strict=True)]
+        whole = [math.floor(c / self.scale) for c in known]
+        far = sum(map(abs, whole)).bit_length() > MOST_BITS
+        return (
+            np.array(whole, dtype=object if far else np.int64),
+            np.array([c > min(pair) for c, pair in zip(known, ends, strict=True)]),
+            np.array([c < max(pair) for c, pair in zip(known, ends, strict=True)]),
+            np.array([c != n * self.scale for c, n in zip(known, whole, strict=True)]),
         )
 
     @cached_property
-    def _binary_faces(self) -> NDArray[np.object_]:
-        return self._each([np.zeros(self.table.n_units), np.ones(self.table.n_units)])
+    def _binary_faces(self) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """The same of units that are 0, each beside that of units that are 1."""
+        zeros, ones = (self._each([x] * self.table.n_units) for x in (0, 1))
+        return list(zip(zeros, ones, strict=True))
 
 
 def bit_length(number: Fraction) -> int:

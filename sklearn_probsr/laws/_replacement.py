@@ -6,7 +6,7 @@ The guarantee of a set is the share of the rows that keep the class, an exact co
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -45,14 +45,14 @@ class Replacement(PartedView):
         self.row = row
         self.ledger = ledger if scale is None else ledger.on(scale)
         faces = self.ledger.faces(row)
-        beyond = int(np.abs(faces[:, 0]).sum()).bit_length() - MOST_BITS
+        beyond = faces.bits - MOST_BITS
         if scale is None and beyond > 0:
             # Further out than there was room for: fewer digits of the background are kept.
             self.ledger = ledger.on(ledger.scale * 2**beyond)
             faces = self.ledger.faces(row)
-        self._costs, self._gains, exact = faces[:, 1:].T.astype(np.bool_).tolist()
-        self.exact = self.ledger.exact and all(exact)
-        self._whole = faces[:, 0].astype(np.int64)
+        self._costs, self._gains = faces.costs.tolist(), faces.gains.tolist()
+        self.exact = self.ledger.exact and faces.exact
+        self._whole = faces.whole.astype(np.int64, copy=False)
         self.margins, self.weights = self.ledger.starts, ledger.table.counts
 
     def part(self, places: Places, table: Table | None = None) -> Replacement:
@@ -118,7 +118,7 @@ class Replacement(PartedView):
     def by_mean_gain(self, units: list[int]) -> list[int]:
         """Return units by decreasing mean gain of fixing them, the signed SHAP value."""
         gains = (self._whole - self.ledger.means)[units]
-        return [units[j] for j in np.argsort(-gains, kind="stable")]
+        return [units[j] for j in (-gains).argsort(kind="stable").tolist()]
 
 
 class CountingLaw(Law):
@@ -244,7 +244,12 @@ class ReplacementLaw(RowsLaw):
 
     def view(self, row: Row) -> Replacement:
         """Return one instance, a checked row, before this law."""
-        return Replacement(self.ledger(bool(self.linear.is_positive(row[None, :])[0])), row)
+        return next(self.views(row[None, :]))
+
+    def views(self, rows: Row) -> Iterator[Replacement]:
+        """Yield several instances before this law, whose classes are told together."""
+        positive = self.linear.is_positive(rows).tolist()
+        return (Replacement(self.ledger(p), row) for p, row in zip(positive, rows, strict=True))
 
     def once_known(
         self, row: Row, known: Collection[int], unit: int

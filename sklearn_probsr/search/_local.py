@@ -26,9 +26,10 @@ def search(law: Law, rows: Any, task: Task) -> Found:
     rows = rows if law.takes_sparse else np.asarray(rows)
     task = law.within(rows, task)
     starts = law.together(rows, task, found)
-    for i in (found.minimality == "").nonzero()[0].tolist():
+    left = (found.minimality == "").nonzero()[0]
+    for i, view in zip(left.tolist(), law.views(rows[left]), strict=True):
         asked = task.of_row(i)
-        one = _Search(law.prover(law.view(rows[i]), asked), asked)
+        one = _Search(law.prover(view, asked), asked)
         give_up = partial(found.give_up, i, task=task)
         chosen, minimality, epsilon = one.run(give_up, law.distribution, starts.get(i))
         prover = one.prover

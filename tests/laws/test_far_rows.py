@@ -155,7 +155,7 @@ def test_every_sum_has_room(model: LinearModel | ArgmaxModel, data: st.DataObjec
     seen = law_of(model, Background(rows)).view(row)
     for one in [seen] if isinstance(model, LinearModel) else seen.duels:
         entries = one.ledger.entries.astype(object)
-        whole = [v[0] for v in one.ledger.faces(row)]
+        whole = one.ledger.faces(row).whole.tolist()
         together = abs(one.ledger.level) + sum(map(abs, whole)) + np.abs(entries).max(axis=1).sum()
         assert together < 2**61
         gains = [[w - e for e in unit] for w, unit in zip(whole, entries.tolist(), strict=True)]
