@@ -22,8 +22,6 @@ from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
 from sklearn_probsr.search._arguments import Options, check_tol, generator
 from sklearn_probsr.search._cheapest import search_cheapest
 from sklearn_probsr.search._local import search
-from sklearn_probsr.search._paper import search_as_published
-from sklearn_probsr.search._sampling import search_by_samples
 
 __all__ = ["answer", "guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"]
 
@@ -339,6 +337,8 @@ def answer(
     elif method == "certified":
         found = search(law, rows, task)
     elif method == "monte-carlo":
+        from sklearn_probsr.search._sampling import search_by_samples
+
         slack = Fraction("0.01") if slack is None else slack
         failure = 1e-6 if risk is None else float(risk)
         found, samples[:] = search_by_samples(
@@ -346,6 +346,8 @@ def answer(
         )
         confidence = _confidence(failure * (1 if task.max_size is None else 2))
     else:
+        from sklearn_probsr.search._paper import search_as_published
+
         slack = Fraction("0.1") if slack is None else slack
         failure = 0.1 if risk is None else float(risk)
         found, samples[:] = search_as_published(

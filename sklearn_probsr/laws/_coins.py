@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,8 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines.coins._answers import Answers
 from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.engines.coins._enumeration import MOST_COMPILED
-from sklearn_probsr.engines.coins._swaps import Swaps
 from sklearn_probsr.laws._coin_batch import claim_rows, decide, helping, tell
 from sklearn_probsr.laws._coin_prover import CoinProver
-from sklearn_probsr.laws._coin_swaps import (
-    SetBounds,
-    last_place,
-    no_swaps,
-    open_swaps,
-    swaps_on_table,
-)
 from sklearn_probsr.laws._coin_view import CoinView
 from sklearn_probsr.laws._independent import IndependentLaw
 from sklearn_probsr.laws._law import Law, Lengths, Ranked, RankedSwaps
@@ -44,6 +36,9 @@ from sklearn_probsr.laws._whole import Shown
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import about, float_above, float_below
 from sklearn_probsr.model._linear import LinearModel
+
+if TYPE_CHECKING:
+    from sklearn_probsr.engines.coins._swaps import Swaps
 
 __all__ = ["CoinLaw"]
 
@@ -140,6 +135,8 @@ class CoinLaw(Law):
 
     def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> RankedSwaps:
         """Tell how far down its ranking members are in every minimum reason, and in some."""
+        from sklearn_probsr.laws._coin_swaps import last_place, no_swaps, open_swaps, swaps_on_table
+
         given = Shown.of(self.core, self.linear.core_rows(rows), task)
         ranking = self._ranking(task.include)
         helps = helping(ranking, given, task.exclude)
@@ -175,6 +172,8 @@ class CoinLaw(Law):
 
     def ranked_sets(self, row: Row, task: Task) -> Ranked:
         """Return the members of a row by rank, and what bounds a set of places among them."""
+        from sklearn_probsr.laws._coin_swaps import SetBounds
+
         prover = CoinProver(self.view(row), task)
         quick = SetBounds.of(self._ranking(task.include), prover.view.instance.row, task)
 

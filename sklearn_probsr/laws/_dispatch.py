@@ -11,18 +11,11 @@ from sklearn_probsr.distributions._completions import Background, Marginals, Pro
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._coins import CoinLaw
-from sklearn_probsr.laws._duels import IndependentDuels
 from sklearn_probsr.laws._independent import IndependentLaw
 from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._matching import MatchingLaw
 from sklearn_probsr.laws._memo import Memo
-from sklearn_probsr.laws._replacement import ReplacementLaw
-from sklearn_probsr.laws._rival_rows import ReplacementDuels
 from sklearn_probsr.laws._seen import Seen, rows_before
 from sklearn_probsr.laws._sources import Given, Source, States
-from sklearn_probsr.laws._sparse_replacement import SparseLaw
-from sklearn_probsr.laws._thin_independent import ThinLaw
-from sklearn_probsr.laws._thin_laws import ThinLaws
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
@@ -39,6 +32,8 @@ _MANY_UNITS = 2**12
 _LARGEST = 1e100
 
 
+# The laws of rows, of words and of several classes are imported when they are first asked for: the
+# others need not wait for their kernels.
 def _uniform(model: Model, distribution: Uniform) -> Law:
     source = States(model, distribution)
     if isinstance(model, LinearModel) and model.binary_core is not None:
@@ -47,42 +42,68 @@ def _uniform(model: Model, distribution: Uniform) -> Law:
 
 
 def _independent(model: Any, distribution: Any, source: Source) -> Law:
-    several = isinstance(model, ArgmaxModel)
-    return (IndependentDuels if several else IndependentLaw)(model, distribution, source)
+    if isinstance(model, ArgmaxModel):
+        from sklearn_probsr.laws._duels import IndependentDuels
+
+        return IndependentDuels(model, distribution, source)
+    return IndependentLaw(model, distribution, source)
 
 
 def _marginals(model: Any, data: Marginals) -> Law:
     if data.is_sparse and isinstance(model, LinearModel):
         rows = rows_before(model, data)
         if isinstance(rows, SparseRows):
-            laws = ThinLaws.seen(rows, data.weights)
-            if _are_thin(model, laws):
-                return ThinLaw(model, data, laws)
+            from sklearn_probsr.laws._thin_laws import ThinLaws
+
+            thin = _thin(model, data, ThinLaws.seen(rows, data.weights))
+            if thin is not None:
+                return thin
     return _independent(model, data, Seen(model, data))
 
 
 def _product(model: Any, product: Product) -> Law:
     source = Given(model, product)
     if isinstance(model, LinearModel) and model.n_units > _MANY_UNITS:
-        laws = ThinLaws.given(product.p)
-        if _are_thin(model, laws):
-            return ThinLaw(model, product, laws)
+        from sklearn_probsr.laws._thin_laws import ThinLaws
+
+        thin = _thin(model, product, ThinLaws.given(product.p))
+        if thin is not None:
+            return thin
     return _independent(model, product, source)
 
 
-def _are_thin(model: LinearModel, laws: ThinLaws) -> bool:
-    """Whether every unit is a column, in their order, and squares of contributions are floats."""
+def _thin(model: LinearModel, distribution: Any, laws: Any) -> Law | None:
+    """Return the law of units that are mostly zero.
+
+    None unless each is a column, in their order, and squares of contributions are floats.
+    """
+    from sklearn_probsr.laws._thin_independent import ThinLaw
+
     largest = float(np.abs(model.weights).max()) * float(np.abs(laws.values).max(initial=0.0))
-    return largest < _LARGEST and model.first_columns == list(range(model.n_features))
+    thin = largest < _LARGEST and model.first_columns == list(range(model.n_features))
+    return ThinLaw(model, distribution, laws) if thin else None
 
 
 def _replacement(model: Any, distribution: Background) -> Law:
     if distribution.is_sparse:
         rows = rows_before(model, distribution)
         if isinstance(rows, SparseRows):
+            from sklearn_probsr.laws._sparse_replacement import SparseLaw
+
             return SparseLaw(model, distribution, rows)
-    several = isinstance(model, ArgmaxModel)
-    return (ReplacementDuels if several else ReplacementLaw)(model, distribution)
+    if isinstance(model, ArgmaxModel):
+        from sklearn_probsr.laws._rival_rows import ReplacementDuels
+
+        return ReplacementDuels(model, distribution)
+    from sklearn_probsr.laws._replacement import ReplacementLaw
+
+    return ReplacementLaw(model, distribution)
+
+
+def _matching(model: Model, distribution: Matching) -> Law:
+    from sklearn_probsr.laws._matching import MatchingLaw
+
+    return MatchingLaw(model, distribution)
 
 
 _MAKERS: dict[type, Callable[[Any, Any], Law]] = {
@@ -90,7 +111,7 @@ _MAKERS: dict[type, Callable[[Any, Any], Law]] = {
     Product: _product,
     Marginals: _marginals,
     Background: _replacement,
-    Matching: MatchingLaw,
+    Matching: _matching,
 }
 _LAWS: Memo[Law] = Memo(_MOST_BYTES, lambda law: max(law.nbytes, _MOST_BYTES // _MOST_LAWS))
 

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.coins._answers import Candidates
-from sklearn_probsr.engines.coins._swaps import SwapTable, build_swap_table
 from sklearn_probsr.engines.coins._tables import Tables, build_tables
 from sklearn_probsr.model._linear import LinearModel
+
+if TYPE_CHECKING:
+    from sklearn_probsr.engines.coins._swaps import SwapTable
 
 __all__ = ["EFFORTS", "Ranking"]
 
@@ -99,6 +101,8 @@ class Ranking:
 
     def swap_tables(self) -> Iterator[SwapTable]:
         """Yield tables of sets with one rank outside the head, ever finer, if they say anything."""
+        from sklearn_probsr.engines.coins._swaps import build_swap_table
+
         for degree in _SWAP_DEGREES:
             if degree not in self._swaps:
                 self._swaps[degree] = build_swap_table(self.magnitudes, self.blur, degree)

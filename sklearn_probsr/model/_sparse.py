@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from sklearn_probsr.model._checks import no_number
 
@@ -137,8 +137,10 @@ class SparseRows:
         return product
 
     @property
-    def matrix(self) -> sparse.csr_array:
+    def matrix(self) -> Any:
         """The same as a matrix of SciPy's, on the same memory."""
+        from scipy import sparse
+
         return sparse.csr_array((self.values, self.indices, self.starts), shape=self.shape)
 
     @property
@@ -169,7 +171,9 @@ def is_large(X: Any) -> bool:
     """Tell whether something is sparse, and so large that it should stay so."""
     if isinstance(X, SparseRows):
         return True
-    if not sparse.issparse(X) or X.ndim != 2:
+    # Who has none of SciPy's has not imported them, and need not wait for that.
+    library = sys.modules.get("scipy.sparse")
+    if library is None or not library.issparse(X) or X.ndim != 2:
         return False
     n, d = X.shape
     return bool(d > _WIDE or n * d > _FEW_CELLS)
@@ -188,6 +192,8 @@ def sparse_rows(X: Any, names: Sequence[str] | None, name: str) -> SparseRows:
     """
     if isinstance(X, SparseRows):
         return X
+    from scipy import sparse
+
     csr = sparse.csr_array(X, copy=True)
     csr.sum_duplicates()
     values = csr.data
@@ -222,7 +228,7 @@ def one_row(row: NDArray[Any]) -> SparseRows:
 
 def to_sparse(rows: Any) -> SparseRows:
     """Return rows by their values."""
-    return rows if isinstance(rows, SparseRows) else sparse_rows(sparse.csr_array(rows), None, "X")
+    return rows if isinstance(rows, SparseRows) else sparse_rows(rows, None, "X")
 
 
 def joined_rows(parts: Sequence[Any]) -> Any:

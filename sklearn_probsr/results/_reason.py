@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._feature_sets import FeatureSets
-from sklearn_probsr.laws._neighbours import Matches
 from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
@@ -23,9 +22,12 @@ from sklearn_probsr.model._sparse import SparseRows, joined_rows
 from sklearn_probsr.results._html import SHOWN_ROWS
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
 from sklearn_probsr.results._sentence import CLAIMS, sentence
-from sklearn_probsr.rules._robustness import Slack, slack_of
-from sklearn_probsr.rules._rule import Reader, Rule, level_of, rule_of
-from sklearn_probsr.rules._values import Values
+
+if TYPE_CHECKING:
+    from sklearn_probsr.laws._neighbours import Matches
+    from sklearn_probsr.rules._robustness import Slack
+    from sklearn_probsr.rules._rule import Reader, Rule
+    from sklearn_probsr.rules._values import Values
 
 __all__ = ["CLAIMS", "COLUMNS", "STATUSES", "SufficientReason", "SufficientReasons"]
 
@@ -57,12 +59,18 @@ class Source:
 
     def rule(self, reason: SufficientReason, values: Values | None = None) -> Rule:
         """Return the rule of a reason; ``values`` are those of its law, if they are at hand."""
+        from sklearn_probsr.rules._rule import level_of, rule_of
+        from sklearn_probsr.rules._values import Values
+
         values = Values(law_of(self.model, reason.distribution)) if values is None else values
         level = level_of(values.law, self.row, reason.features, reason.guarantee, reason.delta)
         return rule_of(values, self.row, reason.features, level, self.reader, self.given)
 
     def slack(self, reason: SufficientReason) -> Slack:
         """Return how far the facts of a reason may worsen."""
+        from sklearn_probsr.rules._robustness import slack_of
+        from sklearn_probsr.rules._rule import level_of
+
         law = law_of(self.model, reason.distribution)
         level = level_of(law, self.row, reason.features, reason.guarantee, reason.delta)
         # Levels are told of sizes: of the cheapest nothing is known of one feature fewer.

@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sklearn_probsr.laws._neighbours import Matches
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._exact import decimal_fraction
+
+if TYPE_CHECKING:
+    from sklearn_probsr.laws._neighbours import Matches
 
 __all__ = ["CLAIMS", "claim", "cost_text", "count_text", "marked_facts", "sentence"]
 
