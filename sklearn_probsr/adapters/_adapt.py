@@ -13,10 +13,11 @@ from sklearn_probsr.adapters._agreement import compare
 from sklearn_probsr.adapters._columns import Base, Columns, Kind, may_go
 from sklearn_probsr.adapters._decision import Choice, Contest, Decision, choose, contest
 from sklearn_probsr.adapters._follow import follow
+from sklearn_probsr.adapters._gathering import Gathering
 from sklearn_probsr.adapters._raw import RawColumns, raw_columns
 from sklearn_probsr.adapters._registry import name_of
 from sklearn_probsr.adapters._running import Input
-from sklearn_probsr.adapters._states import Gathering, computed, make_units
+from sklearn_probsr.adapters._states import make_units
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
@@ -170,7 +171,7 @@ def adapt_on(
     choice = _choice(decision, classes)
     bases = _bases(choice)
     sample = None if rows is None else raw.check(rows, name)
-    made = None if sample is None else computed(Gathering(bases), sample, raw.names, name)
+    made = None if sample is None else Gathering(bases).computed(sample, raw.names, name)
     plain = _raw_inputs(bases) & (binary is True)
     if sample is not None and not binary:
         plain = _raw_inputs(bases) & _booleans(bases, sample)

@@ -13,18 +13,12 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.adapters._card import adapted_card
 from sklearn_probsr.adapters._columns import Base, is_missing
+from sklearn_probsr.adapters._gathering import Gathering, count_rows
 from sklearn_probsr.adapters._hashed import words_in
 from sklearn_probsr.adapters._labels import is_number
 from sklearn_probsr.adapters._raw import RawColumns
 from sklearn_probsr.adapters._running import Input
-from sklearn_probsr.adapters._states import (
-    Gathering,
-    categories,
-    computed,
-    count_rows,
-    gather,
-    tried,
-)
+from sklearn_probsr.adapters._states import categories, tried
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import MISSING, Unit, value_text
@@ -98,7 +92,7 @@ class Adapted:
 
     def computed(self, raw: Any, name: str = "X") -> Any:
         """Return checked raw rows in the columns of the model; large sparse ones stay sparse."""
-        return computed(self._gathering, raw, self.feature_names, name)
+        return self._gathering.computed(raw, self.feature_names, name)
 
     def contributions(self, X: Any) -> NDArray[np.float64]:
         """Return what each unit adds to the decision function.
@@ -175,9 +169,15 @@ class Adapted:
 
         Of each row those of a set of units that words were hashed to, as far as it has any.
         """
-        firsts = self._firsts
-        hashed = [j for j in np.unique(sets.features).tolist() if firsts[j].hashes]
-        return words_in(raw, {j: firsts[j] for j in hashed}, sets) if hashed else {}
+        if not self._hashed:
+            return {}
+        asked = {j: self._hashed[j] for j in np.unique(sets.features).tolist() if j in self._hashed}
+        return words_in(raw, asked, sets) if asked else {}
+
+    @cached_property
+    def _hashed(self) -> dict[int, Base]:
+        """The units that words were hashed to."""
+        return {j: base for j, base in enumerate(self._firsts) if base.hashes}
 
     def tried(self, unit: int, values: Sequence[Any]) -> NDArray[np.float64] | None:
         """Return what raw values of a unit become in its columns; None if they are refused."""
@@ -223,7 +223,7 @@ class Adapted:
         """Return how often the word of a unit occurs in checked raw rows, by the unit's index."""
         words = {j: base.source or base for j, base in enumerate(self._firsts) if base.own}
         found = (
-            gather(list(words.values()), raw)
+            Gathering(list(words.values())).of(raw)
             if words and count_rows(raw)
             else np.zeros((0, len(words)))
         )

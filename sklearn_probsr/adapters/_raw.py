@@ -55,7 +55,7 @@ class RawColumns:
             )
         columns = getattr(X, "columns", None)
         if columns is not None and self.named:
-            X = self._by_name(X, [str(column) for column in columns], name)
+            X = self._by_name(X, _listed(columns), name)
         elif columns is not None and self.needed is not None and self.needed <= set(columns):
             X = _select(X, self.names)  # the names that a user gave; a frame may have others
         if X.shape[1] != len(self.names):
@@ -98,6 +98,12 @@ class RawColumns:
             return pd.DataFrame({self.names[0]: list(X)}, index=index)
         rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
         return pd.DataFrame(rows, index=index, columns=list(self.names)).infer_objects()
+
+
+def _listed(columns: Any) -> list[str]:
+    """Return the names of a frame's columns."""
+    given = columns.tolist() if hasattr(columns, "tolist") else columns  # pandas, which is slow
+    return [str(column) for column in given]
 
 
 def _select(X: Any, names: Sequence[str]) -> Any:

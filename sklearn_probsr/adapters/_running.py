@@ -8,12 +8,13 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from sklearn_probsr.model._checks import value_kind
 
@@ -22,12 +23,13 @@ __all__ = ["Input", "Output", "Rows", "Taken", "as_floats", "names_may_lack"]
 _FILTERS = threading.RLock()
 
 
-@contextmanager
-def names_may_lack(X: Any) -> Iterator[None]:
+def names_may_lack(X: Any) -> AbstractContextManager[None]:
     """Let sparse rows go without the names that steps were fitted with; they are checked before."""
-    if not hasattr(X, "toarray"):
-        yield
-        return
+    return _nameless() if sparse.issparse(X) else nullcontext()
+
+
+@contextmanager
+def _nameless() -> Iterator[None]:
     # Filters belong to the process: threads that come and go across each other would lose them.
     with _FILTERS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
@@ -84,9 +86,10 @@ class Taken:
 
 def as_floats(rows: Any) -> NDArray[np.float64]:
     """Return rows as a dense matrix of floats."""
-    if hasattr(rows, "toarray"):
-        rows = rows.toarray()
-    found = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
+    if hasattr(rows, "to_numpy"):
+        found = rows.to_numpy()
+    else:
+        found = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
     try:
         if found.dtype.kind in "cmM":  # NumPy would make numbers of dates
             raise TypeError
@@ -95,7 +98,8 @@ def as_floats(rows: Any) -> NDArray[np.float64]:
         floats = np.array(
             [[_float(v) for v in row] for row in found.reshape(len(found), -1)], dtype=np.float64
         )
-    return floats[:, None] if floats.ndim == 1 else floats
+    matrix: NDArray[np.float64] = floats[:, None] if floats.ndim == 1 else floats
+    return matrix
 
 
 def _float(value: Any) -> float:

@@ -12,99 +12,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils import _safe_indexing
 
 from sklearn_probsr.adapters._columns import Base, Domain, Kind
+from sklearn_probsr.adapters._gathering import Gathering
 from sklearn_probsr.adapters._labels import Candidate, candidates, extras, label
-from sklearn_probsr.adapters._running import as_floats, names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import no_number, value_kind
-from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 from sklearn_probsr.model._units import Unit
 
-__all__ = ["Gathering", "computed", "count_rows", "gather", "grouped", "make_units", "tried"]
-
-
-class Gathering:
-    """Where base columns come from: what there is to know of them before any rows are seen.
-
-    Parameters
-    ----------
-    bases : sequence of Base
-    """
-
-    def __init__(self, bases: Sequence[Base]) -> None:
-        self.bases = bases
-        places: dict[int, list[int]] = {}
-        for i, base in enumerate(bases):
-            places.setdefault(id(base.rows), []).append(i)
-        # Of each source of rows the first column, and which of its columns are wanted; None: all.
-        self._parts: list[tuple[Base, list[int] | None]] = []
-        for at in places.values():
-            first, wanted = bases[at[0]], [bases[i].at for i in at]
-            whole = wanted == list(range(first.width))
-            self._parts.append((first, None if whole else wanted))
-        self._order = np.argsort([i for at in places.values() for i in at])
-        self._names = [base.name for base in bases]
-
-    def of(self, X: Any) -> Any:
-        """Return the base columns of raw rows; those of large sparse ones stay sparse."""
-        memo: dict[int, Any] = {}
-        parts: list[Any] = []
-        for first, wanted in self._parts:
-            with names_may_lack(X):
-                rows = first.rows.of(X, memo)
-                rows = rows.tocsr() if is_large(rows) else as_floats(rows)
-            if rows.shape[1] != first.width:
-                raise InvalidInputError(
-                    f"a step gives {rows.shape[1]} columns, its adapter says {first.width}."
-                )
-            parts.append(rows if wanted is None else rows[:, wanted])
-        if all(map(sparse.issparse, parts)):
-            whole = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
-            if is_large(whole):  # of many columns that words are hashed to few may be wanted
-                return sparse_rows(whole, self._names, "X").columns_at(self._order)
-            parts = [whole.toarray()]
-        dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
-        return np.ascontiguousarray(np.hstack(dense)[:, self._order])
-
-
-def gather(bases: Sequence[Base], X: Any) -> Any:
-    """Return the base columns of raw rows; those of large sparse ones stay sparse."""
-    return Gathering(bases).of(X)
-
-
-def count_rows(raw: Any) -> int:
-    """Return how many raw rows there are."""
-    return int(raw.shape[0]) if hasattr(raw, "shape") else len(raw)
-
-
-def computed(gathering: Gathering, raw: Any, names: Sequence[str], name: str) -> Any:
-    """Return the base columns of checked raw rows, or say what a step cannot take in them."""
-    bases = gathering.bases
-    if not count_rows(raw):
-        return np.zeros((0, len(bases)))  # steps refuse to look at no rows
-    try:
-        rows = gathering.of(raw)
-    except InvalidInputError:
-        raise
-    except (TypeError, ValueError) as error:
-        _check_numbers(bases, raw, names, name)
-        raise InvalidInputError(f"The steps of the estimator refuse {name}: {error}") from error
-    if not isinstance(rows, SparseRows) and not np.isfinite(rows).all():
-        _check_numbers(bases, raw, names, name)
-    return rows
-
-
-def _check_numbers(bases: Sequence[Base], raw: Any, names: Sequence[str], name: str) -> None:
-    """Refuse texts and dates in the raw columns that are numbers to the model."""
-    for at in sorted({b.raw for b in bases if b.own is None and not b.domain.values}):
-        column = _safe_indexing(raw, at, axis=1)
-        values = column.toarray().ravel() if hasattr(column, "toarray") else np.asarray(column)
-        for row, value in enumerate(values if values.dtype.kind not in "biuf" else ()):
-            if value_kind(value):
-                raise no_number(value, f"row {row}, column {names[at]!r}", name)
+__all__ = ["grouped", "make_units", "tried"]
 
 
 def grouped(bases: Sequence[Base]) -> dict[tuple[int, str], list[int]]:
@@ -238,10 +153,11 @@ class _Trials:
         columns = [
             trials.get(raw, [self._filler(raw)] * length) for raw in range(len(self.raw_names))
         ]
+        gathering = Gathering([self.bases[i] for i in at])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # unknown categories, names that an array has not
             try:
-                rows = np.asarray(gather([self.bases[i] for i in at], self._frame(columns)))
+                rows = np.asarray(gathering.of(self._frame(columns)))
             except (TypeError, ValueError, IndexError):
                 return None
         return rows if np.isfinite(rows).all() else None
