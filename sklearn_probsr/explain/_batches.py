@@ -95,7 +95,7 @@ class Question:
             size = min(size, _LONG)
         if isinstance(rows, SparseRows) and not self.law.takes_sparse:
             size = max(min(size, _FILLED // rows.width), 1)
-        jobs = joblib.effective_n_jobs(n_jobs)
+        jobs = joblib.effective_n_jobs(n_jobs) if len(rows) > 1 else 1
         if jobs != 1:
             size = max(min(size, math.ceil(len(rows) / jobs)), 1)
         if len(rows) <= size:

@@ -264,7 +264,9 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         rows = taken.rows
         found = self._question.answer(taken.valid, self.n_jobs, silent)
         others = self._alternatives(taken, found) if alternatives else None
-        found = replace(found, words=self._subject.words(taken.raw, found.sets))
+        words = self._subject.words(taken.raw, found.sets)
+        if words:
+            found = replace(found, words=words)
         if taken.invalid:
             found = found.among(taken.at, rows, taken.invalid)
         reasons = replace(found, shown=self._subject.given(taken.display), reader=self._reader)

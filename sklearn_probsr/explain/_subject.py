@@ -232,7 +232,8 @@ class _Estimator(Subject):
 
 def one_row(X: Any, width: int) -> Any:
     """Return a single row, be it a series or a vector, as a batch of one."""
-    if hasattr(X, "to_frame") and hasattr(X, "iloc"):  # a pandas Series
+    if getattr(X, "ndim", 0) == 1 and hasattr(X, "to_frame") and hasattr(X, "iloc"):
+        # A pandas Series.
         if width == 1 and len(X) != 1:  # the only column
             return X.to_frame()
         return X.to_frame().T.infer_objects()

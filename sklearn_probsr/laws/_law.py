@@ -10,12 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._swaps import Swaps
 from sklearn_probsr.laws._leaning import leanings
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rest import Rest
@@ -25,6 +24,9 @@ from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._sparse import SparseRows
+
+if TYPE_CHECKING:
+    from sklearn_probsr.engines.coins._swaps import Swaps
 
 # Units of rows that are looked at together.
 _AT_ONCE = 2**18
@@ -223,8 +225,9 @@ class Law(ABC):
         ``at`` is how many units to look at closely.
         """
         found = Lengths.empty(len(rows))
-        for i in np.flatnonzero(self.follow_together(rows, orders, at, delta, found)).tolist():
-            self.follow_one(i, rows[i], orders[i].tolist(), int(at[i]), delta, found)
+        left = np.flatnonzero(self.follow_together(rows, orders, at, delta, found))
+        for i, view in zip(left.tolist(), self.views(rows[left]), strict=True):
+            self.follow_one(i, view, orders[i].tolist(), int(at[i]), delta, found)
         return found
 
     def follow_together(
@@ -239,10 +242,9 @@ class Law(ABC):
         return np.ones(len(rows), dtype=np.bool_)
 
     def follow_one(
-        self, i: int, row: Row, order: list[int], at: int, delta: Fraction, found: Lengths
+        self, i: int, view: View, order: list[int], at: int, delta: Fraction, found: Lengths
     ) -> None:
         """Follow an order of one row; no guarantee is taken to grow along it."""
-        view = self.view(row)
         certain = view.certain_along(order) if delta == 1 else None
         if certain is not None:
             size = certain.index(True)
@@ -261,8 +263,9 @@ class Law(ABC):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Bound the guarantee of one set of units for every row."""
         lower, upper, left = self.score_together(rows, mask)
-        for i in np.flatnonzero(left).tolist():
-            known = self.view(rows[i]).enclose(np.flatnonzero(mask[i]).tolist())
+        places = np.flatnonzero(left)
+        for i, view in zip(places.tolist(), self.views(rows[places]), strict=True):
+            known = view.enclose(np.flatnonzero(mask[i]).tolist())
             lower[i], upper[i] = known.lower, known.upper
         return lower, upper
 

@@ -216,7 +216,7 @@ class Ledger:
         return Faces(whole, costs, gains, not rounded.any())
 
     def _each(self, values: list[Any]) -> tuple[NDArray[Any], ...]:
-        """Return the faces of one value of each unit, by all their digits, and which are rounded."""
+        """Return the faces of one value of each unit, by all digits, and which are rounded."""
         weights = [Fraction(w) for w in self._weights[self.table.first].tolist()]
         seen = zip(*(side.tolist() for side in self.table.ranges_of_ones), strict=True)
         known = [w * Fraction(x) for w, x in zip(weights, values, strict=True)]

@@ -162,10 +162,10 @@ class CountingLaw(Law):
         return RowsProver(view, task)
 
     def follow_one(
-        self, i: int, row: Row, order: list[int], at: int, delta: Fraction, found: Lengths
+        self, i: int, view: View, order: list[int], at: int, delta: Fraction, found: Lengths
     ) -> None:
         """Follow an order of one row, counting rows along it."""
-        view = self.view(row)
+        assert isinstance(view, RowsView)
         needed = -(-delta.numerator * view.total // delta.denominator)
         kept = view.weights_along(order, needed, at)
         share = Enclosure.of(Fraction(int(kept[at]), view.total))

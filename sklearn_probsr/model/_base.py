@@ -6,6 +6,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -186,10 +187,16 @@ class Model(ABC):
         """Return the sums of numbers per column (rows, columns) over the columns of each unit."""
         if self.units is None:
             return parts
-        columns = [column for unit in self.units for column in unit.columns]
-        starts = np.cumsum([0, *(len(unit.columns) for unit in self.units)])[:-1]
+        columns, starts = self._by_unit
         totals: NDArray[np.float64] = np.add.reduceat(parts[:, columns], starts, axis=1)
         return totals
+
+    @cached_property
+    def _by_unit(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The columns of all units, one unit after the other, and where each begins."""
+        columns = [unit.columns for unit in self.units or ()]
+        starts = np.cumsum([0, *map(len, columns)])[:-1]
+        return np.array([*chain.from_iterable(columns)], dtype=np.intp), starts
 
     def present(self, rows: Any) -> NDArray[np.bool_]:
         """Tell which units of checked rows are there: a word that occurs, a number other than 0."""

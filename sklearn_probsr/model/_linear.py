@@ -344,9 +344,10 @@ class LinearModel(Model):
         return np.array([self._margin_of(row) for row in self.check_rows(X)], dtype=np.float64)
 
     def _margin_of(self, row: NDArray[Any]) -> float:
-        if row.dtype == np.bool_ and not self.decimal:
+        ones = row == 1
+        if not self.decimal and (ones | (row == 0)).all():
             with contextlib.suppress(OverflowError):
-                return math.fsum([*self.weights[row].tolist(), -self.threshold])
+                return math.fsum([*self.weights[ones].tolist(), -self.threshold])
         if self.decimal:
             exact = sum(self.contributions(row), start=-decimal_fraction(self.threshold))
         else:

@@ -214,6 +214,7 @@ def compare_explained(
     values = shap_values_of(law, told, _rows_of(shap_values, at, len(whole)))
     table = _columns(law, told, sure, values, task, level)
     chance = probabilities(explainer.model, X, at, told)
+    cut = threshold(told, table["margin"], explainer.cut, chance)
     if chance is not None:
         table["probability"] = chance
     alike = task.max_size is None and task.prices is None
@@ -265,7 +266,7 @@ def compare_explained(
         ),
         index=explained.index,
         rules=in_words(task, linear.unit_names),
-        threshold=threshold(told, explainer.cut, chance),
+        threshold=cut,
         shared=shared,
     )
 

@@ -151,7 +151,12 @@ def _count(X: Any) -> int:
     return len(X) if shape is None else int(shape[0])
 
 
-def threshold(told: SufficientReasons, cut: float, known: NDArray[np.float64] | None) -> str:
+def threshold(
+    told: SufficientReasons,
+    margins: NDArray[np.float64],
+    cut: float,
+    known: NDArray[np.float64] | None,
+) -> str:
     """Say from which score on the second of two classes is predicted; nothing if it is 0.
 
     As a probability, if that is the logistic function of the score.
@@ -162,7 +167,7 @@ def threshold(told: SufficientReasons, cut: float, known: NDArray[np.float64] | 
     if known is not None and len(rows):
         own = told.model.winners(rows) == 1
         with np.errstate(over="ignore"):
-            chance = 1 / (1 + np.exp(-(told.model.margin(rows) + cut)))
+            chance = 1 / (1 + np.exp(-(margins[:_SEEN] + cut)))
             level = 1 / (1 + np.exp(-cut))
         if np.allclose(np.where(own, chance, 1 - chance), known[:_SEEN], atol=1e-9, rtol=1e-6):
             return f"class {second} from a predicted probability of {level:.4g} on"

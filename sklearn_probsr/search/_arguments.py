@@ -6,6 +6,7 @@ import math
 import operator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -110,21 +111,21 @@ class Options:
                 f"include and exclude must not share features, got {both[0]!r} in both."
             )
         most = _max_size(self.max_size, len(inside))
-        effort = _effort(self.prove, self.max_evals, self.time_limit)
         return Task(
             level,
             inside,
             outside,
             most,
             slack,
-            effort,
+            self._effort,
             flag,
             present_only=_switch(self.present_only, "present_only"),
             supporting_only=_switch(self.supporting_only, "supporting_only"),
             prices=None if self.cost is None else Prices.of(self.cost, model.unit_names),
         )
 
-    @property
+    # What rows and models do not change is checked once.
+    @cached_property
     def level(self) -> Fraction:
         """The probability to guarantee."""
         level = _number(self.delta)
@@ -135,12 +136,16 @@ class Options:
             raise InvalidInputError(f"delta must lie in [0, 1], got {self.delta!r}.{hint}")
         return level
 
-    @property
+    @cached_property
+    def _effort(self) -> Effort:
+        return _effort(self.prove, self.max_evals, self.time_limit)
+
+    @cached_property
     def slack(self) -> Fraction | None:
         """How far off delta an answer may be."""
         return _open_unit(self.epsilon, "epsilon")
 
-    @property
+    @cached_property
     def risk(self) -> Fraction | None:
         """How likely a sampling method may fail on a row."""
         return _open_unit(self.gamma, "gamma")
