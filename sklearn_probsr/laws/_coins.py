@@ -135,7 +135,7 @@ class CoinLaw(Law):
 
     def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> RankedSwaps:
         """Tell how far down its ranking members are in every minimum reason, and in some."""
-        from sklearn_probsr.laws._coin_swaps import last_place, no_swaps, open_swaps, swaps_on_table
+        from sklearn_probsr.laws._coin_swaps import no_swaps
 
         given = Shown.of(self.core, self.linear.core_rows(rows), task)
         ranking = self._ranking(task.include)
@@ -154,6 +154,8 @@ class CoinLaw(Law):
         sizes: NDArray[np.int64],
     ) -> None:
         """Narrow down what is open, by tables of all rows, or by sets of one."""
+        from sklearn_probsr.laws._coin_swaps import last_place, open_swaps, swaps_on_table
+
         tables = ranking.usable and ranking.integers is None and task.delta < 1
         left = np.flatnonzero(sizes > 0)
         for table in ranking.swap_tables() if tables and len(left) else ():
