@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain._row_answers import RowSequence
 from sklearn_probsr.explain._sifted import Sifted, sift
 from sklearn_probsr.explain._subject import Subject
 from sklearn_probsr.laws._law import Law
@@ -18,7 +19,7 @@ from sklearn_probsr.search._arguments import check_tol
 __all__ = ["GuaranteeCurves", "RowGuarantees"]
 
 
-class GuaranteeCurves:
+class GuaranteeCurves(RowSequence[GuaranteeCurve]):
     """The curves of some rows; made by `SufficientReasonExplainer.guarantee_curve`.
 
     ``curves[i]`` is that of a row, a slice is some of them.
@@ -35,23 +36,8 @@ class GuaranteeCurves:
     def __init__(
         self, curves: Sequence[GuaranteeCurve], feature_names: Sequence[str], index: Any
     ) -> None:
-        self._curves = tuple(curves)
-        self.feature_names, self.index = tuple(feature_names), index
-
-    def __len__(self) -> int:
-        return len(self._curves)
-
-    @overload
-    def __getitem__(self, i: int) -> GuaranteeCurve: ...
-    @overload
-    def __getitem__(self, i: slice) -> GuaranteeCurves: ...
-    def __getitem__(self, i: int | slice) -> GuaranteeCurve | GuaranteeCurves:
-        if isinstance(i, slice):
-            return GuaranteeCurves(self._curves[i], self.feature_names, self.index[i])
-        return self._curves[i]
-
-    def __iter__(self) -> Iterator[GuaranteeCurve]:
-        return iter(self._curves)
+        super().__init__(curves, index)
+        self.feature_names = tuple(feature_names)
 
     def __repr__(self) -> str:
         return f"GuaranteeCurves(<{len(self)} rows, {len(self.feature_names)} features>)"

@@ -1,19 +1,55 @@
-"""RowAnswers: what was found for each of some rows, as a sequence and as a table."""
+"""What was found for each of some rows, as a sequence and as a table."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 
 from sklearn_probsr.questions._alternatives import Alternatives
 
-__all__ = ["RowAnswers", "alternatives_table"]
+__all__ = ["RowAnswers", "RowSequence", "alternatives_table"]
 
 T = TypeVar("T")
 
 
-class RowAnswers(Generic[T]):
+class RowSequence(Generic[T]):
+    """One object for each of some rows; a slice is some of them.
+
+    Parameters
+    ----------
+    found : sequence
+        One object for each row.
+    index : pandas Index
+        What the rows are called.
+    """
+
+    def __init__(self, found: Sequence[T], index: Any) -> None:
+        self._found, self.index = tuple(found), index
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, i: int) -> T: ...
+    @overload
+    def __getitem__(self, i: slice) -> Self: ...
+    def __getitem__(self, i: int | slice) -> T | Self:
+        if not isinstance(i, slice):
+            return self._found[i]
+        some = copy.copy(self)
+        some._found, some.index = self._found[i], self.index[i]
+        return some
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._found)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(<{len(self)} rows>)"
+
+
+class RowAnswers(RowSequence[T | None]):
     """What was found for each of some rows; None of a row that could not be asked.
 
     Parameters
@@ -32,21 +68,8 @@ class RowAnswers(Generic[T]):
         line: Callable[[T | None], dict[str, Any]],
         index: Any,
     ) -> None:
-        self._found, self._line, self.index = tuple(found), line, index
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return RowAnswers(self._found[i], self._line, self.index[i])
-        return self._found[i]
-
-    def __iter__(self) -> Iterator[T | None]:
-        return iter(self._found)
-
-    def __repr__(self) -> str:
-        return f"RowAnswers(<{len(self)} rows>)"
+        super().__init__(found, index)
+        self._line = line
 
     def to_frame(self) -> Any:
         """Return one line for each row, with the index of the rows and features by name.

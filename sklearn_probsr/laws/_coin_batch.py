@@ -121,7 +121,7 @@ def _search_together(ranking: Ranking, given: Shown, task: Task, answers: Answer
     level, quantile = Level(low, high), math.inf
     if task.delta < 1:
         quantile = min(max(float(ndtri(low)), -8.0), 8.0)
-        level = Level(low, min(math.nextafter(high, 2.0), 1.0))
+        level = level.passed
     cut = ranking.cuts(given.rows, positive)
     batch = TableRows(rows, positive, cut, ranking.blur, shared=not task.include)
     settings = (ranks, level, quantile, most)

@@ -6,7 +6,6 @@ Which sets have to be refuted is the business of the exchange lemmas (Lemmas 10 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +23,6 @@ from sklearn_probsr.laws._branches import Branch, Purse, refute_all
 from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._spectra import Outlook, Shared, ranks
 from sklearn_probsr.laws._task import Task
-from sklearn_probsr.model._exact import floats_around
 
 __all__ = ["Refutation", "Refuter", "ranked"]
 
@@ -73,8 +71,7 @@ class Refuter:
         self.positive = positive
         self.task = task
         # What an upper bound must stay below, and a lower bound reach, to be sure.
-        low, high = floats_around(task.delta)
-        self.level = Level(low, min(math.nextafter(high, 2.0), 1.0))
+        self.level = Level.around(task.delta).passed
         self.outlook: Outlook = shared.outlook(rows, positive)
 
     @cached_property

@@ -6,7 +6,6 @@ Kernels go through many rows at once; a row's answer never depends on the other 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
 from typing import Protocol
@@ -27,7 +26,6 @@ from sklearn_probsr.laws._spectra import Shared, promises, row_sums
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import float_above, float_below
 from sklearn_probsr.model._linear import LinearModel
 
 __all__ = ["follow_spectra", "score_spectra", "search_spectra"]
@@ -216,7 +214,7 @@ def follow_spectra(
     """Fill in the rows that spectra of all units decide, and tell which are left."""
     left = np.ones(len(rows), dtype=np.bool_)
     place = np.argsort(list(shared.positions))  # where each unit is in the head
-    level = Level(float_below(delta), min(math.nextafter(float_above(delta), 2.0), 1.0))
+    level = Level.around(delta).passed
     for spectrum, walkers, some in _walks(shared, law.linear, rows, left):
         order = np.ascontiguousarray(place[orders[some]][None]).astype(np.int64)
         found, bounds = np.full(len(some), -1), np.empty((len(some), 2))

@@ -28,7 +28,6 @@ from sklearn_probsr.engines.coins._lattice import (
     lattice_prefixes,
 )
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import float_above, float_below
 
 __all__ = ["enclose", "enclose_prefixes"]
 
@@ -51,7 +50,7 @@ def enclose(question: SubsetSum, delta: Fraction | None, tol: float) -> Enclosur
     tol : float
         Where the level stays inside or there is none: the width that is narrow enough.
     """
-    level = ANY if delta is None else Level(float_below(delta), float_above(delta))
+    level = ANY if delta is None else Level.around(delta)
     width = tol if delta is None else 0.0
     return cascade(closed_form(question), _engines(question, level, width), delta, tol)
 

@@ -18,6 +18,7 @@ from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._answers import Candidates, next_member
 from sklearn_probsr.engines.coins._batch import TableRows
+from sklearn_probsr.engines.coins._table_bounds import sum_nodes
 from sklearn_probsr.engines.coins._tables import CUT_OFF, cosine_table, node_weights
 from sklearn_probsr.engines.coins._vaaler import (
     SPREADS,
@@ -138,15 +139,8 @@ def _bounds(
     for j in range(table.head):
         if not fixed[j]:
             products *= table.cosine[j]
-    middle = 0.5 + beta
-    radius = 1.0 / (table.degree + 1.0) + table.error
-    for i in range(len(table.node)):
-        k = table.node[i]
-        sine, cosine = sin_cos_turns(k * beta)
-        sign = 1.0 - 2.0 * (k - 2.0 * np.floor(0.5 * k))
-        middle += table.vaaler[i] * products[i] * sine
-        radius += table.fejer[i] * products[i] * (cosine + sign)
-    return middle - radius, middle + radius
+    blur = 1.0 / (table.degree + 1.0) + table.error
+    return sum_nodes(table.node, table.vaaler, table.fejer, products, beta, blur)
 
 
 @kernel
@@ -175,8 +169,7 @@ def bound_ranks(
         free -= half
     if cut >= free + 2.0 * blur:  # what is free cannot use up the margin (Proposition 8)
         return 1.0, 1.0
-    lower, upper = _bounds(table, inside, outside, cut)
-    return max(lower, 0.0), min(upper, 1.0)
+    return _bounds(table, inside, outside, cut)
 
 
 @inner

@@ -15,7 +15,7 @@ from sklearn_probsr.engines._jit import inlined, inner
 from sklearn_probsr.engines.coins._tables import Tables
 from sklearn_probsr.engines.coins._vaaler import sin_cos_turns
 
-__all__ = ["Bounds", "Fixed", "Memo", "new_memo", "pair_once"]
+__all__ = ["Bounds", "Fixed", "Memo", "new_memo", "pair_once", "sum_nodes"]
 
 # A set of ranks is remembered if it fits an integer.
 _MOST_BITS = 60
@@ -75,8 +75,25 @@ def _bounds(
         return 0.0, tables.error[t]
     low, high = tables.start[t], tables.start[t + 1]
     node, vaaler, fejer = tables.node[low:high], tables.vaaler[low:high], tables.fejer[low:high]
+    blur = 1.0 / (tables.degree[t] + 1.0) + tables.error[t]
+    return sum_nodes(node, vaaler, fejer, products, beta, blur)
+
+
+@inner
+def sum_nodes(
+    node: NDArray[np.float64],
+    vaaler: NDArray[np.float64],
+    fejer: NDArray[np.float64],
+    products: NDArray[np.float64],
+    beta: float,
+    blur: float,
+) -> tuple[float, float]:
+    """Return the bounds from the products at the nodes of a table, beta turns above the mean.
+
+    ``blur`` is what the polynomials and all errors may miss by (Corollary 19).
+    """
     middle = 0.5 + beta
-    radius = 1.0 / (tables.degree[t] + 1.0) + tables.error[t]
+    radius = blur
     for i in range(len(node)):
         k = node[i]
         sine, cosine = sin_cos_turns(k * beta)

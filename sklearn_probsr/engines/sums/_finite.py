@@ -21,7 +21,6 @@ from sklearn_probsr.engines.coins._vaaler import UNIT
 from sklearn_probsr.engines.sums._finite_fourier import fourier
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import float_above, float_below
 
 __all__ = ["closed_form", "convolution", "counted", "enclose_finite", "lattice"]
 
@@ -48,7 +47,7 @@ def enclose_finite(
     best = closed_form(question)
     if best.exact is not None or (delta is not None and (best >= delta).decided):
         return best
-    level = ANY if delta is None else Level(float_below(delta), float_above(delta))
+    level = ANY if delta is None else Level.around(delta)
     width = tol if delta is None else 0.0
     # Seconds a node; characteristic functions of many parts are negligible after a few dozen.
     node = 1e-8 * min(question.atoms, 40 * question.atoms / len(question.parts))
