@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sklearn_probsr.exceptions import InvalidInputError, UndecidedError
-from sklearn_probsr.model._exact import decimal_fraction, float_above, float_below
+from sklearn_probsr.model._exact import decimal_fraction, float_above, float_below, float_pair
 
 __all__ = ["Enclosure", "Verdict", "lower_text", "upper_text"]
 
@@ -97,7 +97,7 @@ class Enclosure:
     @classmethod
     def of(cls, probability: Fraction) -> Enclosure:
         """Return the enclosure of a probability that is known exactly."""
-        return cls(float_below(probability), float_above(probability), exact=probability)
+        return cls(*float_pair(probability), exact=probability)
 
     @classmethod
     def proved(cls, lower: float, upper: float) -> Enclosure:

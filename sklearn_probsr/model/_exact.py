@@ -21,6 +21,7 @@ __all__ = [
     "decimal_fraction",
     "float_above",
     "float_below",
+    "float_pair",
     "floats_around",
     "integer_multiples",
 ]
@@ -57,20 +58,26 @@ def about(value: Fraction) -> float:
 
 def float_below(value: Fraction) -> float:
     """Return the largest float that is at most ``value``."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+    return float_pair(value)[0]
 
 
 def float_above(value: Fraction) -> float:
     """Return the smallest float that is at least ``value``."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    return float_pair(value)[1]
 
 
 @lru_cache(_MOST_LEVELS)
 def floats_around(level: Fraction) -> tuple[float, float]:
     """Return the largest float that is at most a level, and the smallest that is at least it."""
-    return float_below(level), float_above(level)
+    return float_pair(level)
+
+
+def float_pair(value: Fraction) -> tuple[float, float]:
+    """Return the same of a number that is not asked for again."""
+    nearest = float(value)
+    exact = Fraction(nearest)
+    below = nearest if exact <= value else math.nextafter(nearest, -math.inf)
+    return below, nearest if exact >= value else math.nextafter(nearest, math.inf)
 
 
 def integer_multiples(values: Sequence[float] | np.ndarray) -> tuple[list[int], Fraction]:

@@ -507,10 +507,9 @@ class SufficientReasons:
 
     def matches(self, i: int, features: Sequence[int]) -> Matches | None:
         """Return the rows that share some facts of a row, under `Matching`."""
-        law = law_of(self.model, self.distribution)
-        found: Matches | None = (
-            law.view(self.rows[i]).matches(features) if law.conditional else None
-        )
+        if not getattr(self.distribution, "needs_states", False):  # nothing else is matched
+            return None
+        found: Matches = law_of(self.model, self.distribution).view(self.rows[i]).matches(features)
         return found
 
     def columns_of(self, features: Sequence[int]) -> NDArray[np.bool_]:
