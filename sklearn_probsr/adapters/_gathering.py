@@ -47,8 +47,8 @@ class Gathering:
         if all(map(sparse.issparse, parts)):
             whole = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
             if is_large(whole):  # of many columns that words are hashed to few may be wanted
-                found = sparse_rows(whole, self._names, "X")
-                return found if self._order is None else found.columns_at(self._order)
+                few = sparse_rows(whole, self._names, "X")
+                return few if self._order is None else few.columns_at(self._order)
             parts = [whole.toarray()]
         dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
         found = dense[0] if len(dense) == 1 else np.hstack(dense)
