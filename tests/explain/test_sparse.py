@@ -297,3 +297,18 @@ def test_where_columns_come_from_is_found_out_once(monkeypatch: pytest.MonkeyPat
     assert not made
     assert pickle.loads(pickle.dumps(explainer))(texts[1:2]).describe(0) == found.describe(0)
     assert made  # a pickle holds nothing that is made on demand
+
+
+def test_no_kernel_is_compiled_for_no_rows(monkeypatch: pytest.MonkeyPatch):
+    """An explainer checks what it is asked for without a search."""
+    from sklearn_probsr.laws._coins import CoinLaw
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(CoinLaw, "together", refuse)
+    model = LinearModel([2, 1, 1], threshold=2)
+    SufficientReasonExplainer(model, delta=0.9)
+    assert len(sufficient_reasons(model, np.zeros((0, 3)))) == 0
+    with pytest.raises(InvalidInputError, match=r"delta must lie in \[0, 1\], got 2"):
+        SufficientReasonExplainer(model, delta=2)
