@@ -15,6 +15,7 @@ from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._programme import MOST_PRICE, solve
 from sklearn_probsr.engines.rows._pruning import is_needed, prune
+from sklearn_probsr.engines.rows._rounded_search import rounded_search
 from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rows_scout import RowsScout
@@ -24,6 +25,9 @@ from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["RowsProver"]
+
+# Of more gains the relaxation of a programme is too weak to prove what the other searches do not.
+_MOST_PROGRAMMED = 2**16
 
 
 class RowsProver(Prover):
@@ -43,6 +47,7 @@ class RowsProver(Prover):
         self.places = {u: j for j, u in enumerate(self.members)}
         self.weights: dict[frozenset[int], int] = {}
         self.tried = len(self.members) + 1  # the least size that a programme was asked for
+        self.deep = task.effort.deep_visits(n)
 
     def weight(self, chosen: Collection[int]) -> int:
         """Return the weight of the rows that keep the class with a set of members fixed."""
@@ -145,6 +150,10 @@ class RowsProver(Prover):
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
         """Look for a set of at most ``size`` members by branch and bound, then by a programme."""
+        if self.monotone and self.deep > 0 and size < len(self.members):
+            verdict, found = self._deep_look(size)
+            if verdict is not None:
+                return verdict, found
         sizes = [size] if self.monotone else range(size, self.least - 1, -1)
         verdicts = []
         for k in sizes:
@@ -156,9 +165,24 @@ class RowsProver(Prover):
             return self._programmed(size) if self.task.effort.thorough else (None, set())
         return False, set()
 
+    def _deep_look(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for sets with gains rounded up, the smallest first; what is refuted stays so."""
+        for k in range(self.least, size + 1):
+            left = self.needed - self.safe
+            verdict, mask, spent = rounded_search(self.rows, k, left, -self.doubt, self.deep)
+            self.deep -= spent
+            found = {self.members[j] for j in mask.nonzero()[0].tolist()}
+            if verdict == 1 and self.verdict(found):
+                return True, found
+            if verdict != 0:
+                self.deep = 0  # what is left is the exact search, and the programme
+                return None, set()
+            self.least = k + 1  # no set of k reaches the level, and none of fewer (Lemma 110)
+        return False, set()
+
     def _programmed(self, size: int) -> tuple[bool | None, set[int]]:
         """Look for a set of at most a size by an integer programme, once for each such size."""
-        if size >= self.tried:
+        if size >= self.tried or self.rows.gains.size > _MOST_PROGRAMMED:
             return None, set()
         self.tried = size
         left, floor = self.needed - self.safe, -self.doubt

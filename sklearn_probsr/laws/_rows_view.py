@@ -83,7 +83,7 @@ class RowsView(View):
         return int(self.weights.sum())
 
     @property
-    def parts(self) -> int:
+    def whole_parts(self) -> int:
         """Guarantees are shares of that weight."""
         return self.total
 

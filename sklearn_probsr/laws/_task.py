@@ -28,6 +28,8 @@ _NODES = 5_000_000
 _VISITS, _FEW_GAINS = 10_000_000, 2**17
 # What a message calls its row; an error calls it by its number.
 _THIS_ROW = "this row"
+# For each second of a time limit a search that rounds makes so many visits, in a third of it.
+_EACH_SECOND = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,12 @@ class Effort:
         """Return how many more may be, to prove that there is no smaller set."""
         few = self.work == _WORK and n * members <= _FEW_GAINS
         return min(self.sets * n, _VISITS) - self.visits(n) if few else 0
+
+    def deep_visits(self, n: int) -> int:
+        """Return how many may be in a thorough search that rounds: a third of the time limit."""
+        if not self.thorough or self.max_evals is not None:
+            return self.visits(n) if self.thorough else 0
+        return max(self.visits(n), int(min(self.time_limit, 1e6) * _EACH_SECOND))
 
 
 @dataclass(frozen=True)

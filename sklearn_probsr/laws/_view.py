@@ -38,7 +38,7 @@ class View(ABC):
     chain = False
 
     @property
-    def parts(self) -> int | None:
+    def whole_parts(self) -> int | None:
         """Of how many parts guarantees are whole numbers; None if they may be anything."""
         return None
 

@@ -119,7 +119,7 @@ def _least_level(law: Law, row: Row, size: int, level: Fraction) -> float:
     if view.chain:
         members = view.orders(view.members(), ())[0]
         return min(float(level), view.enclose(members[: size - 1], level).upper)
-    parts = view.parts or _LEVELS
+    parts = view.whole_parts or _LEVELS
     low, high = 0, math.ceil(level * parts)  # so many are not reached
     while high - low > 1:
         middle = (low + high) // 2
@@ -128,5 +128,5 @@ def _least_level(law: Law, row: Row, size: int, level: Fraction) -> float:
             break
         low, high = (middle, high) if verdict else (low, middle)
     # Where guarantees are whole numbers of parts, none has more than one less.
-    most = Fraction(high - 1 if view.parts else high, parts)
+    most = Fraction(high - 1 if view.whole_parts else high, parts)
     return floats_around(min(level, max(most, Fraction(0))))[1]

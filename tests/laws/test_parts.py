@@ -23,7 +23,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.laws import _duels, _part_prover
+from sklearn_probsr.laws import _part_prover, _rival_rows
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples, long_loops
 from tests.laws.test_ledger import Truth, near_ties
@@ -34,9 +34,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are many: parts, pieces and the rows that are lost most easily are all few."""
     monkeypatch.setattr(_part_prover, "_LEAST", 2)
     monkeypatch.setattr(_part_prover, "_CELLS", 8)
-    monkeypatch.setattr(_duels, "_GAINS", 8)
-    monkeypatch.setattr(_duels, "_MANY_CELLS", 0)
-    monkeypatch.setattr(_duels, "_PART_CELLS", 40)
+    monkeypatch.setattr(_rival_rows, "_GAINS", 8)
+    monkeypatch.setattr(_rival_rows, "_MANY_CELLS", 0)
+    monkeypatch.setattr(_rival_rows, "_PART_CELLS", 40)
 
 
 def reals(d: int) -> list[Unit]:
@@ -122,11 +122,11 @@ def test_large_tables_of_several_classes_are_searched_in_parts(monkeypatch: pyte
     rows, asked = rng.standard_normal((3_000, 8)), rng.standard_normal((6, 8))
     model = ArgmaxModel(rng.standard_normal((4, 8)), np.zeros(4), units=reals(8))
     law = Background(rows)
-    monkeypatch.setattr(_duels, "_PART_CELLS", 24 * 400)
-    monkeypatch.setattr(_duels, "_GAINS", 2**14)
+    monkeypatch.setattr(_rival_rows, "_PART_CELLS", 24 * 400)
+    monkeypatch.setattr(_rival_rows, "_GAINS", 2**14)
     monkeypatch.setattr(_part_prover, "_CELLS", 2**14)
     part = sufficient_reasons(model, asked, distribution=law, delta=0.9)
-    monkeypatch.setattr(_duels, "_MANY_CELLS", 2**40)
+    monkeypatch.setattr(_rival_rows, "_MANY_CELLS", 2**40)
     whole = sufficient_reasons(model, asked, distribution=law, delta=0.9)
     assert np.abs(part.size - whole.size).max() <= 1
     assert (part.size == whole.size).mean() > 0.5

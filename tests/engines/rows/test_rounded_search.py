@@ -1,0 +1,92 @@
+"""The search that rounds gains up, against all sets and against the search in integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_probsr import Background, LinearModel, sufficient_reason
+from sklearn_probsr.engines.rows._branch_and_bound import branch_and_bound
+from sklearn_probsr.engines.rows._counts import Rows
+from sklearn_probsr.engines.rows._rounded_search import rounded_search
+from sklearn_probsr.laws import _rows_prover
+from tests.engines.rows.cases import all_sets, kept, some_rows
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_it_refutes_is_refuted(seed: int) -> None:
+    """Small numbers are not rounded, so its verdict is that of trying all sets; huge ones are."""
+    rows = some_rows(seed, True)
+    for size in range(4):
+        best = max(kept(rows, s) for s in all_sets(list(range(6))) if len(s) == size)
+        verdict, chosen, _ = rounded_search(rows, size, best, 0, 10**6)
+        assert verdict == 1
+        assert kept(rows, np.flatnonzero(chosen)) >= best
+        assert rounded_search(rows, size, best + 1, 0, 10**6)[0] == 0
+        # Beyond 24 bits: what is found may miss by less than its rounding, what is refuted stays.
+        rng = np.random.default_rng(seed)
+        odd = Rows(
+            rows.margins * 2**50 + rng.integers(-(2**20), 2**20, rows.margins.shape),
+            rows.weights,
+            rows.gains * 2**50 + rng.integers(-(2**20), 2**20, rows.gains.shape),
+        )
+        for needed in (best, best + 1):
+            rounded = rounded_search(odd, size, needed, 3, 10**6)[0]
+            exact = branch_and_bound(odd, size, needed, 3, 10**6)[0]
+            assert rounded >= exact
+    assert rounded_search(rows, 3, 1, 0, 10)[0] == -1
+
+
+def test_it_says_where_it_does_not_apply() -> None:
+    """Several rivals, and weights whose sums are no longer exact; more than all there is."""
+    rows = some_rows(0, False)
+    rivals = Rows(np.tile(rows.margins, 2), rows.weights, np.tile(rows.gains, (1, 2)))
+    assert rounded_search(rivals, 2, 1, 0, 10**6)[0] == -1
+    heavy = rows._replace(weights=rows.weights * 2**23)
+    assert rounded_search(heavy, 2, 1, 0, 10**6)[0] == -1
+    assert rounded_search(rows, 2, int(rows.weights.sum()) + 1, 0, 10**6)[0] == 0
+
+
+def test_sums_stay_whole_at_the_edge_of_what_is_exact() -> None:
+    """One unit in 2^24 decides: margins that a gain meets exactly, or misses by one."""
+    top = 2**60
+    for short in (0, 1):
+        rows = Rows(
+            np.array([-top - short], dtype=np.int64),
+            np.array([1], dtype=np.int64),
+            np.array([[top // 2], [top // 2], [top // 4]], dtype=np.int64),
+        )
+        exact = branch_and_bound(rows, 2, 1, 0, 10**6)[0]
+        assert exact == 1 - short
+        assert rounded_search(rows, 2, 1, 0, 10**6)[0] >= exact
+
+
+def test_sets_that_rounding_makes_up_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it finds is counted, and the search in integers goes on."""
+    rng = np.random.default_rng(1)
+    data = rng.integers(0, 2, (200, 24))
+    model = LinearModel(rng.normal(size=24), 0.3)
+    asked = {"delta": 0.9, "distribution": Background(data), "prove": True}
+    reasons = [sufficient_reason(model, row, **asked) for row in data[:6]]
+    assert {reason.minimality for reason in reasons} == {"minimum"}
+
+    def dreams(rows: Rows, size: int, *_: int) -> tuple[int, np.ndarray, int]:
+        return 1, np.arange(len(rows.gains)) < size, 1
+
+    monkeypatch.setattr(_rows_prover, "rounded_search", dreams)
+    for row, reason in zip(data[:6], reasons, strict=True):
+        again = sufficient_reason(model, row, **asked)
+        assert (again.size, again.minimality) == (reason.size, "minimum")
+
+
+def test_smaller_sizes_are_refuted_where_the_budget_ends() -> None:
+    """The size below which there is no set is known all the same, and true."""
+    rng = np.random.default_rng(0)
+    data = rng.random((300, 60)) < rng.uniform(0.05, 0.95, 60)
+    model = LinearModel(rng.normal(size=60), 0.0)
+    for row in data[:4]:
+        asked = {"delta": 0.95, "distribution": Background(data)}
+        known = sufficient_reason(model, row, prove=True, **asked)
+        assert known.minimality == "minimum"
+        short = sufficient_reason(model, row, prove=True, max_evals=3000, **asked)
+        assert short.size_lower <= known.size <= short.size
