@@ -14,7 +14,7 @@ from sklearn_probsr.adapters._follow import check_fitted
 from sklearn_probsr.adapters._parts import Linear, Words
 from sklearn_probsr.adapters._registry import Entry, entry_of, find, name_of
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import as_array, check_names, in_memory, listing
+from sklearn_probsr.model._checks import as_array, check_names, in_memory, listing, no_table
 
 __all__ = ["RawColumns", "raw_columns"]
 
@@ -39,7 +39,7 @@ class RawColumns:
 
     def check(self, X: Any, name: str = "X") -> Any:
         """Return raw rows as the estimator takes them, or say what is wrong with them."""
-        X = in_memory(X, name)
+        given = X = in_memory(X, name)
         if self.text:
             return _texts(X, name)
         if np.ma.isMaskedArray(X):
@@ -50,8 +50,8 @@ class RawColumns:
             X = np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
         if len(X.shape) != 2:
             raise InvalidInputError(
-                f"{name} must have two dimensions, (rows, {len(self.names)} raw columns), got an "
-                f"array of shape {X.shape}. Write [x] for a single instance."
+                f"{name} must have two dimensions, (rows, {len(self.names)} raw columns), "
+                f"{no_table(given, X.shape)}"
             )
         columns = getattr(X, "columns", None)
         if columns is not None and self.named:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from types import FunctionType, MethodType
 from typing import Any
 
 from sklearn_probsr.exceptions import InvalidInputError
@@ -55,18 +57,33 @@ def _is_regressor(estimator: Any) -> bool:
         return bool(getattr(estimator, "_estimator_type", None) == "regressor")
 
 
+def _no_estimator(given: Any) -> str:
+    """Say what something is that people pass in place of an estimator; nothing if it may be one."""
+    if given is None:
+        return "None. Pass what fit returned."
+    if isinstance(given, type):
+        name = given.__name__
+        return f"the class {name}. Fit an object of it first: {name}().fit(X, y)."
+    if isinstance(given, str | os.PathLike):
+        return f"the text {os.fspath(given)!r}. Load or fit a model first, and pass that."
+    if isinstance(given, FunctionType | MethodType):
+        return (
+            f"the function {given.__name__}. Pass the estimator itself, not what it predicts with."
+        )
+    if hasattr(given, "shape"):
+        kind = f"{type(given).__name__} of shape {tuple(given.shape)}"
+        return f"{kind}. The model comes first; weights go as the pair (coef, intercept)."
+    return ""
+
+
 def refusal(estimator: Any, role: str, names: Sequence[str], kinds: Sequence[type]) -> str:
     """Say why an estimator cannot be adapted, and what to do.
 
     ``names`` and ``kinds`` are the types that can be, in that role.
     """
-    if isinstance(estimator, type):
-        return (
-            f"estimator must be a fitted {role}, got the class {estimator.__name__}. "
-            f"Fit an object of it first: {estimator.__name__}().fit(X, y)."
-        )
-    if estimator is None:
-        return f"estimator must be a fitted {role}, got None. Pass what fit returned."
+    what = _no_estimator(estimator)
+    if what:
+        return f"estimator must be a fitted {role}, got {what}"
     name = type(estimator).__name__
     reason = NEVER.get(name)
     if reason:

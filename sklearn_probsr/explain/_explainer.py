@@ -161,10 +161,12 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         groups: Any = None,
         cost: Any = None,
     ) -> None:
-        if link not in {None, shap.links.identity}:
+        if not (link is None or link is shap.links.identity):
+            number = isinstance(link, int | float) and not isinstance(link, bool)
+            hint = f" To ask for a level write delta={link!r}." if number else ""
             raise InvalidInputError(
                 "link must be shap.links.identity: the values are in units of the decision "
-                f"function, got {link!r}."
+                f"function, got {link!r}.{hint}"
             )
         self.model = model
         self.masker = masker
@@ -271,7 +273,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             found = found.among(taken.at, rows, taken.invalid)
         reasons = replace(found, shown=self._subject.given(taken.display), reader=self._reader)
         if reasons.flagged:
-            warn_of(reasons.status, stacklevel + 1)
+            warn_of(reasons.status, stacklevel + 1, str(reasons.message[0]))
         return ReasonExplanation(
             reasons,
             self._values(reasons),

@@ -118,9 +118,12 @@ class ReasonExplanation(SlicedExplanation):
             at = operator.index(0 if i is None else i)
             return self._reasons[int(instances[at])]
         except (IndexError, TypeError):
+            named: Any = i
+            labelled = np.ndim(named) == 0 and named in self.index
+            hint = " That is a label: a row goes by its place here." if labelled else ""
             raise InvalidInputError(
                 f"describe must name a row of this explanation, 0 to {len(instances) - 1}, got "
-                f"{i!r}."
+                f"{i!r}.{hint}"
             ) from None
 
     def describe(self, i: int | None = None) -> str:

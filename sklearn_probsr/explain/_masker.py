@@ -47,10 +47,13 @@ def background_data(masker: Any) -> Any:
     if isinstance(masker, shap.maskers.Masker):
         return _shap_data(masker)
     if _is_data(masker):
+        if hasattr(masker, "shape") and masker.shape[0] == 0:
+            raise InvalidInputError("masker must have at least one row, got none.")
         return masker
+    hint = " The model comes first, then the data." if hasattr(masker, "predict") else ""
     raise InvalidInputError(
         "masker must be None, 'uniform', data with two dimensions, a shap masker or a "
-        f"distribution, got {_summary(masker)}."
+        f"distribution, got {_summary(masker)}.{hint}"
     )
 
 

@@ -58,7 +58,7 @@ class Sifted:
         """Warn once of all rows that are invalid."""
         status = np.array(["ok"] * len(self), dtype=object)
         status[list(self.invalid)] = "invalid"
-        warn_of(status, stacklevel + 1)
+        warn_of(status, stacklevel + 1, self.invalid.get(0, ""))
 
     @property
     def valid(self) -> Any:
@@ -203,12 +203,14 @@ def count_flagged(status: NDArray[Any]) -> str:
     return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 
-def warn_of(status: NDArray[Any], stacklevel: int) -> None:
-    """Warn once of all rows that are flagged."""
+def warn_of(status: NDArray[Any], stacklevel: int, first: str = "") -> None:
+    """Warn once of all rows that are flagged; if all are, with what the first one is told."""
     flagged, n = int(np.count_nonzero(status != "ok")), len(status)
     if flagged:
+        cause = f" The first: {first}" if first and flagged == n > 1 else ""
         warnings.warn(
             f"{flagged} of {n} row{'s' if n > 1 else ''} could not be explained as asked: "
-            f"{count_flagged(status)}. See their status and message, or pass on_error='raise'.",
+            f"{count_flagged(status)}. See their status and message, or pass on_error='raise'."
+            f"{cause}",
             stacklevel=stacklevel + 1,
         )

@@ -20,6 +20,7 @@ from sklearn_probsr.model._checks import (
     in_memory,
     labels_of,
     listing,
+    no_table,
     zeros_and_ones,
 )
 from sklearn_probsr.model._encoding import encoded
@@ -256,8 +257,8 @@ class Model(ABC):
             array = array[:, places]
         if array.ndim != 2:
             raise InvalidInputError(
-                f"{name} must have two dimensions, (rows, {self.n_features} features), got an "
-                f"array of shape {array.shape}. Write [x] for a single instance."
+                f"{name} must have two dimensions, (rows, {self.n_features} features), "
+                f"{no_table(X, array.shape)}"
             )
         if array.shape[1] != self.n_features:
             raise InvalidInputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "in_memory",
     "labels_of",
     "listing",
+    "no_table",
     "no_number",
     "value_kind",
     "zeros_and_ones",
@@ -121,6 +122,17 @@ def check_classes(classes: Sequence[Any]) -> tuple[Any, Any]:
 def labels_of(x: Any) -> Any:
     """Return the names that a frame or a series gives to the values of one instance."""
     return getattr(x, "columns", x.index if hasattr(x, "iloc") else None)
+
+
+def no_table(X: Any, shape: tuple[int, ...]) -> str:
+    """Say what was given in place of rows, and what to do."""
+    if X is None:
+        return "got None."
+    if isinstance(X, str):
+        return f"got the text {X!r}. Read the file first, with pandas.read_csv for one."
+    if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
+        return "got a list of mappings. Write pandas.DataFrame(X)."
+    return f"got an array of shape {shape}. Write [x] for a single instance."
 
 
 def in_memory(X: Any, name: str) -> Any:

@@ -261,7 +261,9 @@ def test_an_unknown_estimator_is_told_what_is_supported():
             to_linear_model(estimator.fit(VERTICES, Y))
     assert " LogisticRegression, LogisticRegressionCV, " in message
     assert message.endswith(" To add one: register_adapter(RandomForestClassifier, ...).")
-    with pytest.raises(InvalidInputError, match=r"^str is not a classifier that can be adapted\."):
+    with pytest.raises(
+        InvalidInputError, match=r"^estimator must be a fitted classifier, got the text"
+    ):
         adapt("logistic")
     with refused("estimator must be a fitted classifier, got None. Pass what fit returned."):
         to_linear_model(None)
@@ -287,7 +289,10 @@ class Strange:
 @pytest.mark.parametrize("thing", [3, 2.5, [1, 2], {"a": 1}, np.ones(3), FRAME, print, Strange()])
 def test_what_is_no_estimator_is_told_by_its_type(thing: Any):
     """Never an AttributeError from within, here and in the explainer."""
-    message = f"{type(thing).__name__} is not a classifier that can be adapted. Supported: "
+    name = type(thing).__name__
+    message = f"{name} is not a classifier that can be adapted. Supported: "
+    if hasattr(thing, "shape"):
+        message = f"estimator must be a fitted classifier, got {name} of shape {thing.shape}. "
     for ask in (to_linear_model, adapt, SufficientReasonExplainer):
         with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}"):
             ask(thing)

@@ -156,3 +156,76 @@ def test_uniform_has_one_name_everywhere():
     reason = sufficient_reason(MODEL, ROW, distribution="uniform")
     assert reason.features == sufficient_reason(MODEL, ROW).features
     assert SufficientReasonExplainer(MODEL, "uniform")([ROW]).reason_size[0] == reason.size
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda: SufficientReasonExplainer(FITTED.predict_proba, X),
+            "estimator must be a fitted classifier, got the function predict_proba. Pass the "
+            "estimator itself, not what it predicts with.",
+        ),
+        (
+            lambda: SufficientReasonExplainer("model.pkl", X),
+            "estimator must be a fitted classifier, got the text 'model.pkl'. Load or fit a "
+            "model first, and pass that.",
+        ),
+        (
+            lambda: SufficientReasonExplainer(FITTED.coef_, X),
+            "estimator must be a fitted classifier, got ndarray of shape (1, 3). The model comes "
+            "first; weights go as the pair (coef, intercept).",
+        ),
+        (
+            lambda: SufficientReasonExplainer(X, FITTED),
+            "masker must be None, 'uniform', data with two dimensions, a shap masker or a "
+            "distribution, got LogisticRegression. The model comes first, then the data.",
+        ),
+        (
+            lambda: SufficientReasonExplainer(FITTED, X, 0.9),
+            "link must be shap.links.identity: the values are in units of the decision function, "
+            "got 0.9. To ask for a level write delta=0.9.",
+        ),
+        (
+            lambda: SufficientReasonExplainer(FITTED, X, delta=95),
+            "delta must lie in [0, 1], got 95. For 95% write 0.95.",
+        ),
+        (
+            lambda: SufficientReasonExplainer(FITTED, X[:0]),
+            "masker must have at least one row, got none.",
+        ),
+        (
+            lambda: SufficientReasonExplainer(FITTED, X)("rows.csv"),
+            "X must have two dimensions, (rows, 3 raw columns), got the text 'rows.csv'. Read the "
+            "file first, with pandas.read_csv for one.",
+        ),
+        (
+            lambda: SufficientReasonExplainer(FITTED, X)(None),
+            "X must have two dimensions, (rows, 3 raw columns), got None.",
+        ),
+        (
+            lambda: SufficientReasonExplainer(FITTED, X)(X[:2].to_dict("records")),
+            "X must have two dimensions, (rows, 3 raw columns), got a list of mappings. Write "
+            "pandas.DataFrame(X).",
+        ),
+        (
+            lambda: SufficientReasonExplainer(FITTED, X)(X[50:52]).describe(51),
+            "describe must name a row of this explanation, 0 to 1, got 51. That is a label: a row "
+            "goes by its place here.",
+        ),
+    ],
+)
+def test_what_newcomers_mistake_is_told_with_its_remedy(ask: Any, message: str):
+    """Functions and paths for models, levels in percent or in the wrong place, labels for rows."""
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        ask()
+
+
+def test_what_is_wrong_with_every_row_is_told_at_once():
+    """Without data no feature may be a number; the warning says what the first row was told."""
+    message = (
+        "60 of 60 rows could not be explained as asked: 60 invalid. See their status and message, "
+        "or pass on_error='raise'. The first: X must be 0 or 1 in every column, got "
+    )
+    with pytest.warns(UserWarning, match=f"^{re.escape(message)}.*Pass data as masker"):
+        SufficientReasonExplainer(FITTED)(X)
