@@ -162,5 +162,5 @@ def _refuted(
     budget = Budget(max(purse.sets, 0), max(purse.work, 0), purse.effort.limits.room)
     at, above, size = branch.candidates, branch.above, branch.size
     verdict, masks, nodes = refute(spectrum, scene, at, above, size, smaller, level, budget)
-    purse.pay(sets, sets * nodes + _BRANCH)
+    purse.pay(sets, nodes + _BRANCH)
     return verdict, [[*branch.taken, *at[mask].tolist()] for mask in masks]

@@ -26,6 +26,9 @@ from sklearn_probsr.laws._task import Task
 
 __all__ = ["Refutation", "Refuter", "ranked"]
 
+# So many times as many values are ranked where they are 64-bit numbers.
+_QUICKER = 8
+
 
 @dataclass(frozen=True)
 class Refutation:
@@ -234,11 +237,21 @@ class Refuter:
             if self.positive not in self.shared.laws:
                 self.shared.laws[self.positive] = self._binary_laws(seen)
             return self.shared.laws[self.positive], 2 * np.arange(n) + ones[0]
-        if seen.atoms <= self.task.effort.limits.most_ranked:
+        most = self.task.effort.limits.most_ranked
+        exact = self.shared.exact(self.positive) if seen.atoms <= _QUICKER * most else None
+        if exact is not None:
+            ranks_ = exact.ranks(self._codes[r])
+            return Laws(exact.starts, ranks_, exact.below, 0.0), np.arange(n)
+        if seen.atoms <= most:
             known = seen.known(self.rows[r])
             each = [seen.costs(u, known[u], self.positive) for u in range(n)]
             return ranked(each), np.arange(n)
         return self._rough_laws(r), np.arange(n)
+
+    @cached_property
+    def _codes(self) -> NDArray[np.intp]:
+        assert self.shared.facts is not None
+        return self.shared.facts.codes(self.rows)
 
     def _binary_laws(self, seen: Listed) -> Laws:
         return ranked(

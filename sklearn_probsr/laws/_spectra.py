@@ -20,6 +20,7 @@ from sklearn_probsr.engines.sums._spectrum import Spectrum, narrowed
 from sklearn_probsr.engines.sums._stochastic_order import Laws
 from sklearn_probsr.engines.sums._tabulation import Law, build_spectrum
 from sklearn_probsr.laws._contributions import Contributions, Listed
+from sklearn_probsr.laws._facts import ExactAtoms, Facts, exact_atoms
 from sklearn_probsr.laws._periods import chernoff_reach
 from sklearn_probsr.laws._seen import distinct
 
@@ -41,10 +42,11 @@ __all__ = [
 _LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
 # Models with so few units, and so few values, are counted; spectra pay beyond.
 _FEW = 24
-_FEW_ATOMS = 120
+_FEW_ATOMS = 48
 _MOST_CELLS = 2**22
-# The degree that tells a guarantee to two digits or so.
+# The degree that tells a guarantee to two digits or so, and one that often tells sets apart.
 _ROUGH = 2**11
+_LOW = 2**10
 # How many times as many units as a ranking brings are known in proofs.
 _PROOF_FACTOR = 4
 # A rest has so many units, or none: few of them would leave nearly all nodes of a high degree.
@@ -106,6 +108,17 @@ class Shared:
     head: list[Law]
     rest: list[Law]
     degrees: list[int]
+
+    @property
+    def searched(self) -> list[int]:
+        """The degrees at which rows are searched together.
+
+        Of categories a low one tells most, and the highest has as many nodes as it says: what is
+        left then is looked at row by row.
+        """
+        if self.facts is None or self.rest or self.degrees[0] <= _LOW:
+            return self.degrees
+        return [_LOW, *self.degrees[:2]]
 
     @property
     def wide(self) -> Spectrum:
@@ -205,7 +218,7 @@ class Shared:
         variance = np.array([float((law.turns**2 * law.chances).sum()) for law in laws])
         head, broad, rest = shared_out(contributions, centre, variance, period, positive)
         largest = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
-        degrees = [min(2**12, largest), largest]
+        degrees = [min(2**12, largest), min(2**14, largest), largest]
         if are_few(contributions):
             degrees = degrees[:1]  # what these leave open is counted
         if rest:
@@ -259,6 +272,8 @@ class Shared:
             zeros, ones = self._binary_views
             found: NDArray[np.float64] = np.where(known[:, :, None], ones, zeros)
             return found
+        if self.facts is not None:
+            return self._fact_views[self.facts.codes(rows)]
         found = np.empty((len(rows), model.n_units, 4))
         for u, (values, which) in enumerate(distinct(model, rows)):
             found[:, u] = np.array([self.view(u, value) for value in values])[which]
@@ -279,6 +294,31 @@ class Shared:
     def _binary_views(self) -> NDArray[np.float64]:
         both = zip(*self.contributions.model.pairs, strict=True)
         return np.array([[self.view(u, c) for u, c in enumerate(each)] for each in both])
+
+    @cached_property
+    def facts(self) -> Facts | None:
+        """What units of categories may be; None if there are others."""
+        return Facts.of(self.contributions.model)
+
+    @cached_property
+    def _fact_views(self) -> NDArray[np.float64]:
+        assert self.facts is not None
+        pairs = zip(self.facts.unit.tolist(), self.facts.worth, strict=True)
+        return np.array([self.view(u, value) for u, value in pairs])
+
+    def exact(self, positive: bool) -> ExactAtoms | None:
+        """Return units' values by what they cost a class as exact numbers; None if too long."""
+        if positive not in self._exact:
+            found, seen = None, self.contributions
+            if self.facts is not None and isinstance(seen, Listed):
+                starts, _, below = self.atoms(positive)
+                found = exact_atoms(self.facts, seen, starts, below, positive)
+            self._exact[positive] = found
+        return self._exact[positive]
+
+    @cached_property
+    def _exact(self) -> dict[bool, ExactAtoms | None]:
+        return {}
 
     @cached_property
     def _views(self) -> dict[tuple[int, Fraction], Worth]:

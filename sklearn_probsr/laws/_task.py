@@ -47,7 +47,7 @@ class Limits:
     sets_each, sets_at_once : int, default=8 and 128
         Up to so many up-sets a candidate, and so many at all, are bounded at once. With more, units
         are first compared in context, which costs about as much.
-    sets_a_branch : int, default=256
+    sets_a_branch : int, default=512
         With more up-sets than this, once units were compared, the one that varies most is decided
         first: sets with it, and sets without it.
     context : int, default=2**19
@@ -64,7 +64,7 @@ class Limits:
     most_compared: int = 200
     sets_each: int = 8
     sets_at_once: int = 128
-    sets_a_branch: int = 256
+    sets_a_branch: int = 512
     context: int = 2**19
     room: int = 64
     most_ranked: int = 1024

@@ -93,7 +93,7 @@ def _search_together(
     )  # fmt: skip
     left = np.flatnonzero(near)
     starts: dict[int, set[int]] = {}
-    for degree in shared.degrees:
+    for degree in shared.searched:
         taken = walkers.take(left)
         m = len(left)
         sets = Sets(
@@ -102,9 +102,10 @@ def _search_together(
         )  # fmt: skip
         stroll(shared.spectrum(degree), taken, refuter.level, sets)
         done = np.zeros(m, dtype=np.bool_)
-        last = degree == shared.degrees[-1]
-        if not last:
-            _sharpen(shared.spectrum, shared.degrees[-1], taken, sets)
+        last = degree == shared.searched[-1]
+        for higher in shared.degrees:
+            if higher > degree:
+                _sharpen(shared.spectrum, higher, taken, sets)
         for j in np.flatnonzero(sets.size >= 0):
             i = left[j]
             ranked = order[0, i]
@@ -131,8 +132,11 @@ def _search_together(
 def _sharpen(
     spectrum: Callable[[int], Spectrum], degree: int, walkers: Walkers, sets: Sets
 ) -> None:
-    """Bound the sets that are known too roughly once more, each whatever the others are."""
-    wide = np.flatnonzero((sets.size >= 0) & (sets.upper - sets.lower > WIDE))
+    """Bound the sets that are known too roughly once more, each whatever the others are.
+
+    What is not known to be needed is searched again anyway.
+    """
+    wide = np.flatnonzero(sets.needed & (sets.size >= 0) & (sets.upper - sets.lower > WIDE))
     if len(wide):
         sharp = measure(spectrum(degree), walkers.take(wide), sets.mask[wide])
         sets.lower[wide] = np.maximum(sets.lower[wide], sharp[:, 0])

@@ -308,9 +308,10 @@ class LinearModel(Model):
         if self._one_column_each:
             each = zip(self.pairs, (values[j] for j in self.first_columns), strict=True)
             return [_times(pair, x) for pair, x in each]
+        weights = self.weights.tolist()
         return [
             sum(
-                (Fraction(self.weights[j]) * Fraction(values[j]) for j in unit.columns),
+                (Fraction(weights[j]) * Fraction(values[j]) for j in unit.columns if values[j]),
                 start=Fraction(0),
             )
             for unit in self.units

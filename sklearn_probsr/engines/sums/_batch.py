@@ -164,8 +164,10 @@ def _follow(
     level: Level,
     most: int,
     sets: Sets,
-) -> None:
+) -> int:
     """Find the shortest prefix of an order that surely reaches the level, and prune it.
+
+    Return how long it is, or -1 if there is none.
 
     Of the first ``reach`` members any subset may be looked at, so all nodes where the product of
     the others is negligible are left out; ``reach`` grows until a prefix is found.
@@ -197,13 +199,22 @@ def _follow(
                     first = sets.size[r] < 0 or size < sets.size[r]
                     if first or (size == sets.size[r] and way.bounds[0] > sets.lower[r]):
                         _keep(spectrum, walkers, r, size, level.low, way, sets)
-                    return
+                    return j
             if j < reach:
                 beta -= walkers.gain[r, order[j]]
         if reach == most:
-            return
+            return -1
         start = reach + 1
         reach = min(2 * reach + 2, most)
+
+
+@inner
+def _start_alike(one: NDArray[np.int64], other: NDArray[np.int64], length: int) -> bool:
+    """Tell whether two orders have the same prefix: what the one proposed, the other does."""
+    alike = 0
+    while alike < length and one[alike] == other[alike]:
+        alike += 1
+    return alike == length
 
 
 @kernel
@@ -213,9 +224,12 @@ def stroll(spectrum: Spectrum, walkers: Walkers, level: Level, sets: Sets) -> No
         m = walkers.members[r]
         always = _always(spectrum, walkers, r)
         sets.size[r] = -1
+        length = -1
         for ranking in range(walkers.order.shape[0]):
             order = walkers.order[ranking, r]
+            if length >= 0 and _start_alike(walkers.order[ranking - 1, r], order, length):
+                continue
             # A prefix that is longer than a set found, by more than pruning may take off it, is of
             # no use.
             most = m if sets.size[r] < 0 else min(m, sets.size[r] + _LEEWAY)
-            _follow(spectrum, walkers, r, order, always, level, most, sets)
+            length = _follow(spectrum, walkers, r, order, always, level, most, sets)

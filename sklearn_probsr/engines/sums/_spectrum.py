@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
-from sklearn_probsr.engines.coins._vaaler import sin_cos_turns
+from sklearn_probsr.engines.coins._vaaler import coefficients, sin_cos_turns
 
 __all__ = [
     "DROPPED",
@@ -27,6 +27,7 @@ __all__ = [
     "kept_at",
     "multiply",
     "narrowed",
+    "roughened",
     "set_bounds",
     "shrink",
 ]
@@ -36,6 +37,8 @@ __all__ = [
 # anyway (Proposition 24). At a lower degree k a node weighs at most (K + 1) / (k + 1) times as
 # much, which keeps the sum over its k nodes below a tenth of 1 / k as well.
 DROPPED = 0.1
+# The degree that tells most sets from a level.
+ROUGH = 256
 
 
 class Spectrum(NamedTuple):
@@ -177,6 +180,28 @@ def copy_nodes(source: NDArray[np.float64], target: NDArray[np.float64]) -> None
     for i in range(len(source)):
         target[i, 0] = source[i, 0]
         target[i, 1] = source[i, 1]
+
+
+@inner
+def roughened(spectrum: Spectrum, live: NDArray[np.int64]) -> tuple[Spectrum, int]:
+    """Return the spectrum at a low degree, and how many of some nodes that has (Lemma 72).
+
+    All of them: then it is the spectrum itself.
+    """
+    nodes = 0
+    while nodes < len(live) and spectrum.node[live[nodes]] <= ROUGH:
+        nodes += 1
+    if nodes == len(live):
+        return spectrum, nodes
+    vaaler, fejer = np.zeros(len(spectrum.node)), np.zeros(len(spectrum.node))
+    for i in range(nodes):
+        vaaler[live[i]], fejer[live[i]] = coefficients(spectrum.node[live[i]], ROUGH)
+    error, slope = spectrum.error + DROPPED / ROUGH, 2.0 + 12.0 * ROUGH
+    rough = Spectrum(
+        ROUGH, error, slope, spectrum.node, spectrum.sign, vaaler, fejer, spectrum.rest,
+        spectrum.factors,
+    )  # fmt: skip
+    return rough, nodes
 
 
 @kernel

@@ -14,8 +14,15 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inlined, inner, kernel
 from sklearn_probsr.engines._level import Level
-from sklearn_probsr.engines.sums._scene import Scene, always_free
-from sklearn_probsr.engines.sums._spectrum import Spectrum, copy_nodes, kept_at, multiply
+from sklearn_probsr.engines.sums._scene import Free, Scene, always_free
+from sklearn_probsr.engines.sums._spectrum import (
+    Spectrum,
+    copy_nodes,
+    kept_at,
+    multiply,
+    roughened,
+    shrink,
+)
 
 __all__ = ["Budget", "count_up_sets", "list_up_sets", "refute"]
 
@@ -151,9 +158,15 @@ class Budget(NamedTuple):
 
 
 class _Products(NamedTuple):
-    """What a set on a path leaves free: the product of its factors, and the cut."""
+    """What a set on a path leaves free: the product of its factors, and the cut.
+
+    Bounds are rough at first, by the first nodes alone (Lemma 72); ``free`` is what they are made
+    sharp from.
+    """
 
     candidates: NDArray[np.int64]  # (n,)
+    free: Free
+    spectrum: Spectrum
     live: NDArray[np.int64]  # (nodes,)
     # The product of what was left before a position is found where ``where`` says.
     stack: NDArray[np.float64]  # (n + 1, nodes, 2)
@@ -169,10 +182,13 @@ class _Products(NamedTuple):
 def _products(spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]) -> _Products:
     """Return the products before the first set."""
     n = len(candidates)
-    product, live, beta, _ = always_free(spectrum, scene, candidates)
-    nodes = len(live)
+    free = always_free(spectrum, scene, candidates)
+    rough, nodes = roughened(spectrum, free.live)
+    live = free.live[:nodes]
     found = _Products(
         candidates,
+        free,
+        rough,
         live,
         np.empty((n + 1, nodes, 2)),
         np.zeros(n + 1, dtype=np.int64),
@@ -181,8 +197,8 @@ def _products(spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]) -
         np.zeros(n + 1),
         np.empty((nodes, 2)),
     )
-    copy_nodes(product, found.stack[0])
-    found.cut[0] = beta
+    copy_nodes(free.product[:nodes], found.stack[0])
+    found.cut[0] = free.beta
     for i in range(nodes):
         found.suffix[n, i, 0] = 1.0
         found.suffix[n, i, 1] = 0.0
@@ -195,12 +211,7 @@ def _products(spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]) -
 
 @inner
 def _follow(
-    spectrum: Spectrum,
-    scene: Scene,
-    products: _Products,
-    taken: NDArray[np.bool_],
-    first: int,
-    position: int,
+    scene: Scene, products: _Products, taken: NDArray[np.bool_], first: int, position: int
 ) -> None:
     """Follow a path to its new set: what is left there is part of all products after it."""
     for p in range(first, position):
@@ -210,15 +221,13 @@ def _follow(
         else:
             unit = products.candidates[p]
             copy_nodes(products.stack[products.where[p]], products.stack[p + 1])
-            multiply(products.stack[p + 1], spectrum.factors[unit], products.live)
+            multiply(products.stack[p + 1], products.spectrum.factors[unit], products.live)
             products.where[p + 1] = p + 1
             products.cut[p + 1] = products.cut[p] + scene.gain[unit]
 
 
 @inner
-def _bounds(
-    spectrum: Spectrum, scene: Scene, products: _Products, position: int
-) -> tuple[float, float]:
+def _bounds(scene: Scene, products: _Products, position: int) -> tuple[float, float]:
     """Bound the guarantee of what is taken, with all from a position on left free."""
     before = products.stack[products.where[position]]
     after = products.suffix[position]
@@ -226,7 +235,27 @@ def _bounds(
         products.trial[i, 0] = before[i, 0] * after[i, 0] - before[i, 1] * after[i, 1]
         products.trial[i, 1] = before[i, 0] * after[i, 1] + before[i, 1] * after[i, 0]
     beta = products.cut[position] + products.shift[position]
+    spectrum = products.spectrum
     return kept_at(spectrum, products.trial, products.live, beta, scene.blur, scene.positive)
+
+
+@inner
+def _sharp_bounds(
+    spectrum: Spectrum, scene: Scene, products: _Products, taken: NDArray[np.bool_], position: int
+) -> tuple[float, float]:
+    """Bound the same by all nodes."""
+    candidates = products.candidates
+    left = np.empty(len(candidates), dtype=np.int64)
+    n = 0
+    for p in range(len(candidates)):
+        if p >= position or not taken[p]:
+            left[n] = candidates[p]
+            n += 1
+    product, live = products.free.product.copy(), products.free.live.copy()
+    kept = shrink(spectrum, product, live, left[:n])
+    beta = products.cut[position] + products.shift[position]
+    blur, positive = scene.blur, scene.positive
+    return kept_at(spectrum, product[:kept], live[:kept], beta, blur, positive)
 
 
 @kernel
@@ -251,28 +280,32 @@ def refute(
         level. -1: they are more than the budget, or more than there is room for stay open.
     sets : ndarray of bool
     nodes : int
-        At how many nodes each was bounded.
+        At how many nodes sets were bounded, all together.
     """
     products = _products(spectrum, scene, candidates)
     sets = np.zeros((max(budget.room, 1), len(candidates)), dtype=np.bool_)
-    nodes = len(products.live)
+    nodes, work = len(products.live), 0
     allowed = min(budget.sets, budget.work // max(nodes, 1))
     if count_up_sets(above, size, smaller, allowed) > allowed:
-        return -1, sets[:0], nodes
+        return -1, sets[:0], work
     path = _path(above, size, smaller)
     position, count, kept = -1, 0, 0
     while True:
         position, count, first = _next(path, position, count)
         if position < 0:
-            return 0, sets[:kept], nodes
-        _follow(spectrum, scene, products, path.taken, first, position)
-        lower, upper = _bounds(spectrum, scene, products, position)
+            return 0, sets[:kept], work
+        _follow(scene, products, path.taken, first, position)
+        lower, upper = _bounds(scene, products, position)
+        work += nodes
+        if lower < level.high and upper >= level.low and nodes < len(products.free.live):
+            lower, upper = _sharp_bounds(spectrum, scene, products, path.taken, position)
+            work += len(products.free.live)
         if upper < level.low:
             continue
         if lower >= level.high:
             _mark(path.taken, sets[0])
-            return 1, sets[:1], nodes
+            return 1, sets[:1], work
         if kept == budget.room:
-            return -1, sets[:0], nodes
+            return -1, sets[:0], work
         _mark(path.taken, sets[kept])
         kept += 1
