@@ -6,13 +6,15 @@ Chernoff's bound of all units holds for those that any set leaves free (Proposit
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._vaaler import TAIL
+from sklearn_probsr.engines.coins._vaaler import SPREADS, TAIL, UNIT
+from sklearn_probsr.laws._contributions import Listed
 
-__all__ = ["MARGIN", "chernoff_reach"]
+__all__ = ["MARGIN", "chernoff_reach", "listed_period"]
 
 # Chernoff's exponents that are tried, in inverse standard deviations.
 _EXPONENTS = np.geomspace(0.5, 64.0, 29)
@@ -47,3 +49,34 @@ def chernoff_reach(
         total = float(np.maximum(moments, 0.0).sum()) * (1 + MARGIN) + _EACH * len(most)
         best = min(best, (total + math.log(2 / TAIL)) / exponent)
     return best * (1 + MARGIN)
+
+
+def listed_period(seen: Listed) -> int | None:
+    """Return a period that holds all but ``TAIL`` of every sum, around its mean (Lemma 20).
+
+    The whole range on both sides of the mean will do, or what the ranges of the units say
+    (Hoeffding), or their laws (Chernoff, Proposition 52).
+    """
+    widths = [v[-1] - v[0] for v in seen.values]
+    spread = math.isqrt(sum(width * width for width in widths)) + 1
+    if spread.bit_length() > 900:
+        return None
+    by_range = spread * math.ceil(SPREADS * 2**19 * (1 + 1e-6)) // 2**20
+    by_law = 2 * max(_reach(seen, side) for side in (1, -1))
+    if math.isfinite(by_law):
+        by_range = min(by_range, math.ceil(Fraction(by_law) * seen.widest))
+    return min(by_range, 2 * sum(widths)) + 8
+
+
+def _reach(seen: Listed, side: int) -> float:
+    """Return what the sum exceeds its mean by on a side, in widths, but for ``TAIL / 2``."""
+    _, means, variances = seen.moments
+    flat: list[float] = []
+    for v, mean in zip(seen.values, means.tolist(), strict=True):
+        # A mean of n values between 0 and 1 is off by less than (n + 2) roundings.
+        doubt = 2 * (len(v) + 4) * UNIT
+        flat.extend(side * ((c - v[0]) / seen.widest - mean) + doubt for c in v)
+    chances = [chance / seen.denominator for each in seen.chances for chance in each]
+    starts = np.cumsum([0, *map(len, seen.values)])
+    deviation = math.sqrt(float(variances.sum()))
+    return chernoff_reach(starts, np.array(flat), np.array(chances), deviation)

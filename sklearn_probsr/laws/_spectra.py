@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._vaaler import SPREADS, UNIT
+from sklearn_probsr.engines.coins._vaaler import UNIT
 from sklearn_probsr.engines.sums._spectrum import Spectrum, narrowed
 from sklearn_probsr.engines.sums._stochastic_order import Laws
 from sklearn_probsr.engines.sums._tabulation import Law, build_spectrum
 from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._facts import ExactAtoms, Facts, exact_atoms
-from sklearn_probsr.laws._periods import chernoff_reach
+from sklearn_probsr.laws._periods import listed_period
 from sklearn_probsr.laws._seen import distinct
 
 __all__ = [
@@ -203,7 +203,7 @@ class Shared:
     def of(cls, contributions: Listed, positive: bool | None) -> Shared | None:
         """Build them, for a class or whole; None where floats cannot tell the numbers apart."""
         values = contributions.values
-        period = _period(contributions)
+        period = listed_period(contributions)
         if period is None:
             return None
         raw = [
@@ -335,37 +335,6 @@ class Shared:
         size = abs(cut) + row_sums(np.abs(gains)) + 2 * float(self.centre.sum())
         blur: NDArray[np.float64] = (gains.shape[-1] + 8) * 2 * UNIT * size
         return blur
-
-
-def _period(seen: Listed) -> int | None:
-    """Return a period that holds all but ``TAIL`` of every sum, around its mean (Lemma 20).
-
-    The whole range on both sides of the mean will do, or what the ranges of the units say
-    (Hoeffding), or their laws (Chernoff, Proposition 52).
-    """
-    widths = [v[-1] - v[0] for v in seen.values]
-    spread = math.isqrt(sum(width * width for width in widths)) + 1
-    if spread.bit_length() > 900:
-        return None
-    by_range = spread * math.ceil(SPREADS * 2**19 * (1 + 1e-6)) // 2**20
-    by_law = 2 * max(_reach(seen, side) for side in (1, -1))
-    if math.isfinite(by_law):
-        by_range = min(by_range, math.ceil(Fraction(by_law) * seen.widest))
-    return min(by_range, 2 * sum(widths)) + 8
-
-
-def _reach(seen: Listed, side: int) -> float:
-    """Return what the sum exceeds its mean by on a side, in widths, but for ``TAIL / 2``."""
-    _, means, variances = seen.moments
-    flat: list[float] = []
-    for v, mean in zip(seen.values, means.tolist(), strict=True):
-        # A mean of n values between 0 and 1 is off by less than (n + 2) roundings.
-        doubt = 2 * (len(v) + 4) * UNIT
-        flat.extend(side * ((c - v[0]) / seen.widest - mean) + doubt for c in v)
-    chances = [chance / seen.denominator for each in seen.chances for chance in each]
-    starts = np.cumsum([0, *map(len, seen.values)])
-    deviation = math.sqrt(float(variances.sum()))
-    return chernoff_reach(starts, np.array(flat), np.array(chances), deviation)
 
 
 def ranks(numbers: Sequence[Fraction | int]) -> NDArray[np.int64]:
