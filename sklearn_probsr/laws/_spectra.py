@@ -19,8 +19,8 @@ from sklearn_probsr.engines.coins._vaaler import UNIT
 from sklearn_probsr.engines.sums._spectrum import Spectrum, narrowed
 from sklearn_probsr.engines.sums._stochastic_order import Laws
 from sklearn_probsr.engines.sums._tabulation import Law, build_spectrum
+from sklearn_probsr.laws._categories import ExactAtoms, Facts, exact_atoms
 from sklearn_probsr.laws._contributions import Contributions, Listed
-from sklearn_probsr.laws._facts import ExactAtoms, Facts, exact_atoms
 from sklearn_probsr.laws._periods import listed_period
 from sklearn_probsr.laws._seen import distinct
 

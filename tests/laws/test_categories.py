@@ -9,7 +9,7 @@ import pytest
 
 from sklearn_probsr import LinearModel, Uniform, Unit, law_of
 from sklearn_probsr.engines.sums._stochastic_order import within
-from sklearn_probsr.laws._facts import Facts
+from sklearn_probsr.laws._categories import Facts
 from sklearn_probsr.laws._refuter import Refuter, ranked
 from sklearn_probsr.laws._task import Effort, Limits, Task
 
