@@ -232,7 +232,7 @@ class Product:
 
     @cached_property
     def _hash(self) -> int:
-        return hash(self.p)
+        return hash(tuple(p.as_integer_ratio() for p in self.p))  # the same of equal fractions
 
     @cached_property
     def denominator(self) -> int:

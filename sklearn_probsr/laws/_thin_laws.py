@@ -33,6 +33,8 @@ _MOSTLY = 0.95
 # The degree of bounds, and the most numbers of factors that are kept for it.
 _DEGREE = 2**14
 _MOST_CELLS = 2**22
+# So many factors are multiplied beforehand: a fixed unit takes but its own block apart.
+_BLOCK = 128
 # Chernoff's exponents that are tried, in inverse standard deviations.
 _EXPONENTS = np.geomspace(0.5, 64.0, 29)
 # More than the rounding of sums of exponentials, relatively (Proposition 52).
@@ -82,10 +84,10 @@ class ThinLaws:
     @classmethod
     def given(cls, p: Any) -> ThinLaws:
         """Return those of 0/1 units that are 1 with some chances."""
-        ones = np.array([float(one) for one in p])
+        ones = np.array([one.numerator / one.denominator for one in p])
         there = ones > 0
         starts = np.concatenate([[0], np.cumsum(there)]).astype(np.int64)
-        zeros = np.array([float(1 - one) for one in p])
+        zeros = np.array([(one.denominator - one.numerator) / one.denominator for one in p])
         return cls(starts, np.ones(int(there.sum())), ones[there], zeros)
 
     @property
@@ -182,7 +184,8 @@ class ThinSpectrum:
         self._rest = rest[live, 0] + 1j * rest[live, 1]
         self._thick = {int(u): j for j, u in enumerate(thick)}
         self._factors = self._complex(thick)
-        self._all_thick = np.multiply.reduce(self._factors, axis=0, initial=1.0)
+        starts = np.arange(0, len(thick), _BLOCK)
+        self._blocks = np.multiply.reduceat(self._factors, starts) if len(thick) else self._factors
         self._known: dict[int, NDArray[np.complex128]] = {}
         a, b = coefficient_table(self._nodes, degree)
         total = 2 * coefficient_sum(degree)
@@ -216,11 +219,9 @@ class ThinSpectrum:
         """
         inside = set(fixed)
         product, growth = self._rest, 1.0
-        thick = [j for u, j in self._thick.items() if u not in inside]
-        if len(thick) == len(self._thick):
-            product = product * self._all_thick
-        else:
-            product = product * np.multiply.reduce(self._factors[thick], axis=0, initial=1.0)
+        product = product * self._thick_product(
+            {self._thick[u] for u in inside if u in self._thick}
+        )
         for u in inside:
             if u not in self._thick:
                 product = product / self._factor(u)
@@ -242,6 +243,20 @@ class ThinSpectrum:
         doubt = 4 * UNIT * (self.longest + 64) * (2 * self._size + size)
         beta, blur = (level - centre) / self.period, doubt / self.period + 8 * UNIT
         return set_bounds(spectrum, np.zeros(0, dtype=np.int64), beta, blur)
+
+    def _thick_product(self, fixed: set[int]) -> NDArray[np.complex128]:
+        """Return the product of the units that are multiplied one by one, but for some places."""
+        kept = np.ones(len(self._blocks), dtype=np.bool_)
+        kept[[j // _BLOCK for j in fixed]] = False
+        left = [
+            j
+            for block in np.flatnonzero(~kept).tolist()
+            for j in range(block * _BLOCK, min((block + 1) * _BLOCK, len(self._factors)))
+            if j not in fixed
+        ]
+        parts = np.concatenate([self._blocks[kept], self._factors[left]])
+        product: NDArray[np.complex128] = np.multiply.reduce(parts, axis=0, initial=1.0)
+        return product
 
     def _factor(self, unit: int) -> NDArray[np.complex128]:
         if unit not in self._known:
