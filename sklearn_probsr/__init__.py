@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from sklearn_probsr.report._comparison import Comparison
     from sklearn_probsr.report._reason_codes import reason_codes
     from sklearn_probsr.results._curve import GuaranteeCurve
-    from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+    from sklearn_probsr.results._reason import SufficientReason
+    from sklearn_probsr.results._reasons import SufficientReasons
     from sklearn_probsr.rules._condition import Condition
     from sklearn_probsr.rules._rule import Rule
 
@@ -135,7 +136,8 @@ _HOMES = {
     "model._argmax": ("ArgmaxModel",),
     "distributions._matching": ("Matching",),
     "model._linear": ("LinearModel",),
-    "results._reason": ("SufficientReason", "SufficientReasons"),
+    "results._reason": ("SufficientReason",),
+    "results._reasons": ("SufficientReasons",),
     "explain._rule_cover": ("RuleCover",),
     "explain._rule_sets": ("Rules",),
     "rules._condition": ("Condition",),

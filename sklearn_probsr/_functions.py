@@ -18,7 +18,8 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import floats_around
 from sklearn_probsr.results._curve import GuaranteeCurve
-from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+from sklearn_probsr.results._reason import SufficientReason
+from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options, check_tol, generator
 from sklearn_probsr.search._cheapest import search_cheapest
 from sklearn_probsr.search._local import search

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sklearn_probsr.explain._explanation import ReasonExplanation
-    from sklearn_probsr.results._reason import SufficientReasons
+    from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["curve", "frequency", "reasons_heatmap", "rules", "text", "waterfall"]
 

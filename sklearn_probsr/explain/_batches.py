@@ -24,7 +24,7 @@ from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._task import of_row
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["Question", "check_jobs", "check_seed"]

@@ -26,7 +26,7 @@ from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
 from sklearn_probsr.explain._verification import Verified
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["SufficientReasonExplainer"]

@@ -21,8 +21,9 @@ from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons
 from sklearn_probsr.results._checked import check_max_bytes, refusing
 from sklearn_probsr.results._html import SHOWN_ROWS
-from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
+from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.results._row_labels import plain_labels
 from sklearn_probsr.results._unarchive import read_reasons
 

@@ -21,7 +21,7 @@ from sklearn_probsr.explain._subject import Subject
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._units import unnamed
-from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["Partitions"]
 

@@ -21,7 +21,7 @@ from sklearn_probsr.questions._alternatives import (
 from sklearn_probsr.questions._asking import Decision
 from sklearn_probsr.questions._breaking import BreakingSet, breaking_set_of
 from sklearn_probsr.questions._outlook import Outlook
-from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["RowQuestions"]
 

@@ -18,7 +18,7 @@ from sklearn_probsr.explain._pending import Pending
 from sklearn_probsr.explain._row_answers import alternatives_table
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
-from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["SlicedExplanation"]
 

@@ -16,7 +16,7 @@ from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.report._rules import follow, in_order
 from sklearn_probsr.report._wide import Wide, pieces
-from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["columns_beside", "jaccard", "scored", "shap_values_of"]
 

@@ -31,7 +31,7 @@ from sklearn_probsr.report._known import facts, probabilities, threshold, true_c
 from sklearn_probsr.report._rules import certain, gaps, in_words, reached
 from sklearn_probsr.report._shared import codes_of, columns_of, open_counts
 from sklearn_probsr.report._wide import Wide, filled, pieces, some_rows
-from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["compare", "compare_explained"]

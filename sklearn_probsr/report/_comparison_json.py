@@ -29,8 +29,9 @@ from sklearn_probsr.results._checked import (
     texts,
     wholes,
 )
-from sklearn_probsr.results._reason import CLAIMS, STATUSES
+from sklearn_probsr.results._reason import STATUSES
 from sklearn_probsr.results._row_labels import checked_labels
+from sklearn_probsr.results._sentence import CLAIMS
 
 __all__ = ["FORMAT", "read_comparison"]
 

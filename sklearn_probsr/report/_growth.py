@@ -13,7 +13,7 @@ from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.explain._batches import Question
 from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.laws._task import WORD
-from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["LEVELS", "Growth", "grow"]
 

@@ -14,7 +14,7 @@ from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._sparse import SparseRows, to_sparse
 from sklearn_probsr.model._units import fact
 from sklearn_probsr.report._wide import Wide
-from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["facts", "probabilities", "threshold", "true_classes"]
 

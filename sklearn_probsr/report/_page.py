@@ -28,7 +28,7 @@ from sklearn_probsr.report._ids import ids_of
 from sklearn_probsr.report._shared import COUNTS, roles
 from sklearn_probsr.report._wide import sum_by_column
 from sklearn_probsr.results._inert import visible
-from sklearn_probsr.results._reason import CLAIMS
+from sklearn_probsr.results._sentence import CLAIMS
 
 __all__ = ["page"]
 

@@ -17,7 +17,8 @@ from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._units import unnamed
 from sklearn_probsr.report._coded_rows import CodedRow, ReasonCodes
-from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+from sklearn_probsr.results._reason import SufficientReason
+from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["reason_codes"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.explain._batches import Question
 from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._task import Task
-from sklearn_probsr.results._reason import SufficientReasons
+from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["certain", "follow", "gaps", "in_order", "in_words", "reached"]

@@ -23,7 +23,7 @@ from sklearn_probsr.laws._seen import checked_rows, rows_before
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
-from sklearn_probsr.results._reason import COLUMNS, SufficientReasons
+from sklearn_probsr.results._reasons import COLUMNS, SufficientReasons
 from sklearn_probsr.results._sparse_members import split
 from sklearn_probsr.results._told_costs import told_costs
 

@@ -34,8 +34,10 @@ from sklearn_probsr.results._checked import (
     whole,
 )
 from sklearn_probsr.results._members import Declared, declared, load
-from sklearn_probsr.results._reason import CLAIMS, COLUMNS, STATUSES, SufficientReasons
+from sklearn_probsr.results._reason import STATUSES
+from sklearn_probsr.results._reasons import COLUMNS, SufficientReasons
 from sklearn_probsr.results._row_labels import checked_labels
+from sklearn_probsr.results._sentence import CLAIMS
 from sklearn_probsr.results._sparse_members import KINDS, DeclaredRows, gathered
 from sklearn_probsr.results._told_costs import read_costs
 from sklearn_probsr.results._unarchive_model import OF_LAWS, read_law, read_model

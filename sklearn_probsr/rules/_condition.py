@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.model._sparse import columns_of
-from sklearn_probsr.model._units import MISSING, are_states
+from sklearn_probsr.model._unit_states import are_states
+from sklearn_probsr.model._units import MISSING
 
 __all__ = ["Condition"]
 

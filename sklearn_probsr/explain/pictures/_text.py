@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sklearn_probsr.explain._explanation import ReasonExplanation
-    from sklearn_probsr.results._reason import SufficientReason, SufficientReasons
+    from sklearn_probsr.results._reason import SufficientReason
+    from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["text"]
 
