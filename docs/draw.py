@@ -14,7 +14,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 DOCS = Path(__file__).resolve().parent
-PAGES = ("tutorial.md", "pipelines.md", "rules.md", "text.md")
+PAGES = ("tutorial.md", "pipelines.md", "questions.md", "rules.md", "text.md")
 DPI = 150
 
 

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from sklearn_probsr import (
     LinearModel,
     Marginals,
     Matching,
+    Product,
     Unit,
     law_of,
     outlook,
@@ -124,6 +126,31 @@ def test_telling_goes_on_until_it_is_settled():
     assert len(seen.unknown) == 8 - asked
     assert seen.reason is not None
     assert seen.prediction == model.predict(rows[:1])[0]
+
+
+@pytest.mark.parametrize(("seed", "delta"), [(0, 0.95), (1, 0.9), (2, 0.7)])
+def test_stopping_when_it_is_settled_seldom_changes_the_class(seed, delta):
+    """Over all rows of a law, adaptive questions end otherwise with at most 1 - delta."""
+    rng = np.random.default_rng(seed)
+    tenths = [Fraction(int(k), 10) for k in rng.integers(1, 10, 5)]
+    model = LinearModel(rng.integers(-5, 6, 5), threshold=1.5)
+    law = Product([float(p) for p in tenths])
+    start = outlook(model, [0] * 5, unknown=range(5), distribution=law, delta=delta)
+    after = {(): start}
+    differs = asked = Fraction(0)
+    for row in product((0, 1), repeat=5):
+        weight = prod(p if z else 1 - p for p, z in zip(tenths, row, strict=True))
+        told = ()
+        while not after[told].settled:
+            j = int(after[told].next["feature"].iloc[0][1:])
+            more = (*told, (j, row[j]))
+            if more not in after:
+                after[more] = after[told].tell(j, row[j])
+            told = more
+        asked += weight * len(told)
+        differs += weight * int(after[told].prediction != model.predict([row])[0])
+    assert 0 < differs <= 1 - Fraction(str(delta))
+    assert 0 < asked < 5
 
 
 def test_markers_names_and_costs():
