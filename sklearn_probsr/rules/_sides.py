@@ -127,6 +127,11 @@ class StateSide(Side):
         self.order = sorted(others, key=lambda s: (worst[s], s))
         self.steps = len(others)
 
+    def bring_forward(self, state: int, step: int) -> None:
+        """Make a state the next to be taken in after so many."""
+        others = [s for s in self.order[step:] if s != state]
+        self.order = [*self.order[:step], state, *others]
+
     def admitted(self, step: int) -> list[int]:
         """Return the states that are taken in, in their own order."""
         return sorted([*self.free, *self.order[:step]])

@@ -131,6 +131,16 @@ class Box:
                 best = max(sorted(open_sides), key=lambda j: self._won(j, far[j]))
                 self.steps[best] = far[best]
                 open_sides.discard(best)
+        for j, side in enumerate(self.sides):
+            if isinstance(side, StateSide) and len(self.nothing) > 1:
+                self._pick(j, side)
+
+    def _pick(self, j: int, side: StateSide) -> None:
+        """Take in single states behind one that is refused: they may lose where there is room."""
+        for state in side.order[self.steps[j] :]:
+            side.bring_forward(state, self.steps[j])
+            if self.holds({j: side.losses(self.steps[j] + 1)}):
+                self.steps[j] += 1
 
     def _furthest(self, j: int) -> int:
         """Return how far one side can go if the others stay where they are."""
@@ -196,13 +206,22 @@ class Box:
         ]
 
     def _refused(self, j: int, side: Side) -> str:
-        further = side.losses(self.steps[j] + 1)
-        verdict = self.rest.verdict(self.losses({j: further}))
         if len(self.nothing) == 1:
+            further = side.losses(self.steps[j] + 1)
+            verdict = self.rest.verdict(self.losses({j: further}))
             return "undecided" if verdict is None else "refuted"
-        corners = [self._corner(k, j) for k in range(len(self.nothing))]
-        refuted = any(self.rest.verdict(corner) is False for corner in corners)
-        return "refuted" if refuted else "conservative"
+        if not isinstance(side, StateSide):
+            return "refuted" if self._is_refuted(j) else "conservative"
+        for state in side.order[self.steps[j] :]:  # each of them could be the next
+            side.bring_forward(state, self.steps[j])
+            if not self._is_refuted(j):
+                return "conservative"
+        return "refuted"
+
+    def _is_refuted(self, j: int) -> bool:
+        """Tell whether the next value of a side is refuted at a corner that is worst for a duel."""
+        corners = (self._corner(k, j) for k in range(len(self.nothing)))
+        return any(self.rest.verdict(corner) is False for corner in corners)
 
     def guarantee(self) -> Enclosure:
         """Enclose the guarantee of the worst corner."""

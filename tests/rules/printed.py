@@ -77,13 +77,8 @@ def _condition(said: str, whole: str, unit: Unit) -> tuple[Test, list[float]]:
     return (lambda v: unit.describe(v) == whole), []
 
 
-def _kept(model: LinearModel | ArgmaxModel, row: Sequence[float], winner: int) -> bool:
-    """Tell whether a row has a class, in exact rationals."""
-    rows = [model.weights] if isinstance(model, LinearModel) else model.weights
-    scores = [
-        sum((Fraction(w) * Fraction(x) for w, x in zip(weights.tolist(), row, strict=True)), 0)
-        for weights in rows
-    ]
+def _kept(model: LinearModel | ArgmaxModel, scores: Sequence[Fraction], winner: int) -> bool:
+    """Tell whether scores, without intercepts, have a class, in exact rationals."""
     if isinstance(model, LinearModel):
         threshold = Fraction(model.threshold)
         return (scores[0] > threshold if model.strict else scores[0] >= threshold) == bool(winner)
@@ -114,22 +109,22 @@ def completions(
     ]
 
 
-def guarantee(
-    model: LinearModel | ArgmaxModel,
-    units: Sequence[Unit],
-    fixed: dict[int, Values],
-    others: Iterable[tuple[tuple[Values, ...], Fraction]],
-    winner: int,
-) -> Fraction:
-    """Return the probability that a class is kept when some units are known."""
-    total = Fraction(0)
-    for part, chance in others:
-        row = [0.0] * model.n_features
-        for u, unit in enumerate(units):
-            for j, value in zip(unit.columns, fixed.get(u, part[u]), strict=True):
-                row[j] = value
-        total += chance * _kept(model, row, winner)
-    return total
+def _added(
+    model: LinearModel | ArgmaxModel, units: Sequence[Unit], known: Iterable[tuple[int, Values]]
+) -> tuple[Fraction, ...]:
+    """Return what some units add to each score."""
+    known = list(known)
+    return tuple(
+        sum(
+            (
+                Fraction(weights[j]) * Fraction(v)
+                for u, values in known
+                for j, v in zip(units[u].columns, values, strict=True)
+            ),
+            Fraction(0),
+        )
+        for weights in np.atleast_2d(model.weights)
+    )
 
 
 def worst(
@@ -158,10 +153,17 @@ def worst(
         choices.append([(u, v) for v in sorted(inside)])
     winner = model.classes.index(rule.prediction)
     assert math.prod(map(len, choices)) <= 20_000
-    return min(
-        guarantee(model, units, dict(corner), others, winner)
-        for corner in itertools.product(*choices)
-    )
+    free = [u for u in range(len(units)) if u not in features]
+    rests: dict[tuple[Fraction, ...], Fraction] = {}
+    for part, chance in others:
+        rest = _added(model, units, ((u, part[u]) for u in free))
+        rests[rest] = rests.get(rest, Fraction(0)) + chance
+    least = Fraction(1)
+    for known in {_added(model, units, corner) for corner in itertools.product(*choices)}:
+        scores = [[a + b for a, b in zip(known, rest, strict=True)] for rest in rests]
+        kept = [_kept(model, each, winner) for each in scores]
+        least = min(least, sum(itertools.compress(rests.values(), kept), Fraction(0)))
+    return least
 
 
 def satisfies(text: str, row: Any) -> bool:

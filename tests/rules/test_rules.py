@@ -170,6 +170,25 @@ def test_where_nothing_may_be_lost_before_any_rival_nothing_is():
     assert rule.text == "b = 1"
 
 
+def test_flags_are_told_as_they_are_guaranteed():
+    """A flag told as "= 0" has the guarantee of 0; one whose other value does no harm has none."""
+    units = [Unit.real("a", 0), Unit.real("b", 1)]
+    rows = [[0.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
+    model = ArgmaxModel([[0, 0], [0, 0], [1, 2]], [0, 0, -2], units=units)
+    assert check(model, [0.0, 0.0], 0.375, Background(rows), {0}, rows).text == "a = 0"
+    rows = [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    model = ArgmaxModel([[0, 0], [0, 0], [-1, 0]], [0, 0, 0], units=units)
+    assert check(model, [0.0, 0.0], 0.5, Background(rows), {0}, rows).text == "a ≥ 0"
+
+
+def test_states_that_lose_to_another_rival_are_looked_at():
+    """A state behind one that is refused is taken in if there is room, or not called refuted."""
+    units = [_unit("u0", 0, "one-hot"), _unit("u1", 3, "one-hot")]
+    weights = [[0.1] * 6, [0.1, 0.1, 0.1, -0.1, 0.1, 0.3], [0.1, 0.1, 0.1, 0.1, 0.2, 0.1]]
+    model = ArgmaxModel(weights, [-0.2] * 3, units=units)
+    check(model, [1.0, 0, 0, 1.0, 0, 0], 0.5, Uniform(), set())
+
+
 @settings(max_examples=MANY)
 @given(cases(3), LEVELS, st.booleans())
 def test_rules_of_several_classes_hold_at_every_corner(drawn, delta, independent):
