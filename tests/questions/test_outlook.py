@@ -128,7 +128,7 @@ def test_telling_goes_on_until_it_is_settled():
     assert seen.prediction == model.predict(rows[:1])[0]
 
 
-@pytest.mark.parametrize(("seed", "delta"), [(0, 0.95), (1, 0.9), (2, 0.7)])
+@pytest.mark.parametrize(("seed", "delta"), [(1, 0.9), (2, 0.7)])
 def test_stopping_when_it_is_settled_seldom_changes_the_class(seed, delta):
     """Over all rows of a law, adaptive questions end otherwise with at most 1 - delta."""
     rng = np.random.default_rng(seed)
