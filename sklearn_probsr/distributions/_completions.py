@@ -63,7 +63,6 @@ class Background(Data):
         How many rows, drawn at random, reasons are searched on. The guarantee of the set found is
         counted over all rows all the same, and so is all that is proved of it; where it misses
         delta, the search goes on with twice as many. None, or as many as there are: all rows.
-        Sparse data, of which only what is in them is counted, are always searched on all rows.
     random_state : int, default=0
         The seed of that draw.
 

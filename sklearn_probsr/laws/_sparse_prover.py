@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from sklearn_probsr.laws._rows_view import places
 from sklearn_probsr.laws._sparse_view import ALL, SparseReplacement
 from sklearn_probsr.laws._task import Task
 
-__all__ = ["SparseProver"]
+__all__ = ["SampledProver", "SparseProver"]
 
 # The most numbers among which those are kept that gain a row the most.
 _MOST_BEST = 2**23
@@ -139,3 +139,37 @@ class SparseProver(Prover):
         if self.verdict(chosen):
             return True, chosen
         return (False if size == 0 or self.monotone else None), set()
+
+
+class SampledProver(SparseProver):
+    """The sets of one instance, searched on a part of the rows and counted over all of them.
+
+    As with `PartProver`, nothing that is said of a set rests on the part (Lemma 53).
+
+    Parameters
+    ----------
+    view : SparseReplacement
+        The instance before all rows.
+    task : Task
+    searched : callable
+        Yields what knows the sets of the instance on parts of the rows, each larger than the last.
+    """
+
+    def __init__(
+        self,
+        view: SparseReplacement,
+        task: Task,
+        searched: Callable[[SparseReplacement, Task], Iterator[Prover]],
+    ) -> None:
+        super().__init__(view, task)
+        self._searched = searched
+
+    def proposals(self) -> list[Any]:
+        """Return the smallest set that a part gives, as an order, if all rows confirm it."""
+        for part in self._searched(self.seen, self.task):
+            prefixes = [part.prefix(order) for order in part.proposals()]
+            sets = [part.pruned(prefix) for prefix in prefixes if prefix is not None]
+            for found in sorted(sets, key=len):
+                if self.verdict(found):
+                    return [np.array(self.in_order(found), dtype=np.intp)]
+        return super().proposals()

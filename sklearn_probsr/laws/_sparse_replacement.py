@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._replacement import CountingLaw
 from sklearn_probsr.laws._rest import Duel, Sums
-from sklearn_probsr.laws._sparse_prover import SparseProver
+from sklearn_probsr.laws._sparse_prover import SampledProver, SparseProver
 from sklearn_probsr.laws._sparse_table import Side, SparseLedger, SparseTable
 from sklearn_probsr.laws._sparse_view import SparseReplacement
 from sklearn_probsr.laws._task import Task
@@ -37,11 +37,22 @@ class SparseLaw(CountingLaw):
 
     takes_sparse = True
 
-    def __init__(self, model: Model, distribution: Background, rows: SparseRows) -> None:
+    def __init__(
+        self,
+        model: Model,
+        distribution: Background,
+        rows: SparseRows,
+        places: NDArray[np.intp] | None = None,
+    ) -> None:
         super().__init__(model, distribution)
         self.rows, self.weights = rows, distribution.weights
-        self.table = SparseTable(rows, distribution.weights)
+        # On request a search begins with so many rows; what is searched on a part is no part of it.
+        self._first = distribution.sample if places is None else None
+        if places is not None:
+            self.rows, self.weights = rows[places], self.weights[places]
+        self.table = SparseTable(self.rows, self.weights)
         self._ledgers: Memo[SparseLedger] = Memo(_MOST_BYTES, lambda ledger: ledger.nbytes)
+        self._parts: dict[int, SparseLaw] = {}
 
     @cached_property
     def means(self) -> NDArray[np.float64]:
@@ -81,10 +92,32 @@ class SparseLaw(CountingLaw):
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""
         assert isinstance(view, SparseReplacement)
+        if self._first is not None:
+            return SampledProver(view, task, self._searched)
         many = np.count_nonzero(view.open_to(task)) * len(view.margins) > _FEW_GAINS
         return SparseProver(view, task) if many else super().prover(view, task)
+
+    def _searched(self, view: SparseReplacement, task: Task) -> Iterator[Prover]:
+        """Yield what knows the sets of an instance on parts of the rows, each twice as large."""
+        assert self._first is not None
+        size = self._first
+        while size < len(self.rows):
+            if size not in self._parts:
+                at = np.sort(self._shuffled[:size])
+                self._parts[size] = SparseLaw(self.model, self.distribution, self.rows, at)
+            part = self._parts[size]
+            if part.weights.any():
+                yield part.prover(part.view(view.row), task)
+            size *= 2
+
+    @cached_property
+    def _shuffled(self) -> NDArray[np.intp]:
+        """All rows in the order in which they are drawn."""
+        rng = np.random.default_rng(self.distribution.random_state)
+        return rng.permutation(len(self.rows)).astype(np.intp)
 
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
-        return self.table.nbytes + sum(ledger.nbytes for ledger in self._ledgers.values())
+        own = self.table.nbytes + sum(ledger.nbytes for ledger in self._ledgers.values())
+        return own + sum(part.nbytes for part in self._parts.values())

@@ -6,6 +6,7 @@ import copy
 import pickle
 import tracemalloc
 import zipfile
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -312,3 +313,33 @@ def test_no_kernel_is_compiled_for_no_rows(monkeypatch: pytest.MonkeyPatch):
     assert len(sufficient_reasons(model, np.zeros((0, 3)))) == 0
     with pytest.raises(InvalidInputError, match=r"delta must lie in \[0, 1\], got 2"):
         SufficientReasonExplainer(model, delta=2)
+
+
+@pytest.mark.usefixtures("small_stay_sparse")
+@pytest.mark.parametrize("seed", range(4))
+def test_sparse_rows_are_searched_on_a_sample_and_counted_over_all(seed: int):
+    """The guarantee is the count over all rows, and so is what is proved of the set."""
+    X, y = data(60, seed, real=bool(seed % 2))
+    model = LogisticRegression(C=9.0).fit(X, y)
+    over = Background(sparse.csr_array(X), sample=6, random_state=seed)
+    explainer = SufficientReasonExplainer(model, over, delta=0.8)
+    found = explainer(sparse.csr_array(X[:6]))
+    assert "6 of 60 background rows" in found.describe(0)
+    assert set(explainer.law._parts) >= {6}
+    for i, reason in enumerate(found.reasons):
+        won = model.predict(X[[i]])
+
+        def share(features: Any, i: int = i, won: Any = won) -> float:
+            mixed = X.copy()
+            mixed[:, list(features)] = X[i, list(features)]
+            return float(np.mean(model.predict(mixed) == won))
+
+        assert share(reason.features) == pytest.approx(reason.guarantee.lower, abs=1e-12)
+        assert reason.guarantee.exact >= Fraction(4, 5)
+        assert reason.minimality in {"minimum", "subset-minimal", "locally-minimal"}
+        for u in reason.features:
+            assert share(set(reason.features) - {u}) < 0.8
+    whole = SufficientReasonExplainer(model, Background(sparse.csr_array(X)), delta=0.8)
+    told = whole(sparse.csr_array(X[:6])).reasons
+    assert (told.size <= found.reasons.size).all()
+    assert not whole.law._parts
