@@ -21,6 +21,7 @@ from sklearn_probsr.adapters._running import Rows
 
 __all__ = [
     "Base",
+    "Carried",
     "Chain",
     "Columns",
     "Cut",
@@ -53,6 +54,19 @@ class Cut(float):
         """Return a number with its text."""
         found = super().__new__(cls, value)
         found.text = text
+        return found
+
+
+class Carried(float):
+    """A cut carried back through affine steps, up to rounding, and the column that has it."""
+
+    rows: Rows
+    at: int
+
+    def __new__(cls, value: float, rows: Rows, at: int) -> Carried:
+        """Return a number with the place and the column where it is a cut."""
+        found = super().__new__(cls, value)
+        found.rows, found.at = rows, at
         return found
 
 

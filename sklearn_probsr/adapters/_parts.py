@@ -15,7 +15,18 @@ from scipy.special import expit
 from sklearn_probsr.adapters._columns import is_missing
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["Affine", "Linear", "PerColumn", "Weights", "Words", "boundary", "identity", "sigmoid"]
+__all__ = [
+    "Affine",
+    "Linear",
+    "PerColumn",
+    "Weights",
+    "Words",
+    "boundary",
+    "from_ordinal",
+    "identity",
+    "ordinal",
+    "sigmoid",
+]
 
 
 @dataclass(frozen=True)
@@ -218,25 +229,26 @@ def boundary(says_yes: Callable[[float], bool]) -> tuple[float, bool]:
         return -np.inf, False
     if not says_yes(high):
         return np.inf, False
-    first, last = _ordinal(low), _ordinal(high)
+    first, last = ordinal(low), ordinal(high)
     while last - first > 1:
         middle = (first + last) // 2
-        if says_yes(_float(middle)):
+        if says_yes(from_ordinal(middle)):
             last = middle
         else:
             first = middle
-    if abs(_float(last)) < 1e-15:
+    if abs(from_ordinal(last)) < 1e-15:
         return 0.0, not says_yes(0.0)
-    return _float(last), False
+    return from_ordinal(last), False
 
 
-def _ordinal(value: float) -> int:
+def ordinal(value: float) -> int:
     """Return the place of a float among all floats."""
     bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
     return bits if bits >= 0 else -(bits & (2**63 - 1))
 
 
-def _float(ordinal: int) -> float:
-    bits = ordinal if ordinal >= 0 else -ordinal | (1 << 63)
+def from_ordinal(place: int) -> float:
+    """Return the float at a place among all floats."""
+    bits = place if place >= 0 else -place | (1 << 63)
     value: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
     return value

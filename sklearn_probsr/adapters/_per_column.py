@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sklearn_probsr.adapters._columns import Base, Columns, Domain, Kind, stack
+from sklearn_probsr.adapters._columns import Base, Carried, Columns, Domain, Kind, stack
 from sklearn_probsr.adapters._parts import PerColumn
 from sklearn_probsr.adapters._registry import name_of
 from sklearn_probsr.adapters._running import Output, as_floats
@@ -160,7 +160,8 @@ class PerColumnStep:
         if self._untouched(j):
             return tuple(sorted(self.part.cuts(j)))
         slope, offset = self.columns.slope(j)
-        return tuple(sorted((float(cut) - offset) / slope for cut in self.part.cuts(j)))
+        back = ((float(cut) - offset) / slope for cut in self.part.cuts(j))
+        return tuple(sorted(Carried(cut, self.columns.rows, j) for cut in back))
 
     def _domain(self, j: int, sources: list[Base]) -> Domain:
         name = name_of(self.step)

@@ -7,15 +7,18 @@ that they are what the pipeline really computes; a value that it refuses cannot 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._columns import Base, Domain, Kind
+from sklearn_probsr.adapters._columns import Base, Carried, Domain, Kind
 from sklearn_probsr.adapters._gathering import Gathering
 from sklearn_probsr.adapters._labels import Candidate, candidates, extras, label
+from sklearn_probsr.adapters._running import as_floats
+from sklearn_probsr.adapters._sharpened import sharpened
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._units import Unit
 
@@ -67,7 +70,7 @@ def tried(
 
     The fitted steps are run on made-up rows, whose other columns do not matter.
     """
-    return _Trials(bases, raw_names, named)._run({bases[at[0]].raw: list(values)}, at)
+    return _Trials(bases, raw_names, named)._run_one(bases[at[0]].raw, at, values)
 
 
 def categories(
@@ -125,6 +128,12 @@ class _Trials:
 
         None if the pipeline refuses it: then it cannot occur.
         """
+        for raw, at in columns.items():
+            self.domains[raw] = sharpened(
+                self.domains[raw],
+                partial(self._run_one, raw, at),
+                partial(self._compared, raw),
+            )
         certain = {raw: candidates(self.domains[raw]) for raw in columns}
         longest = max(map(len, certain.values()))
         # A base column depends on one raw column, so all columns can be tried at once.
@@ -149,18 +158,36 @@ class _Trials:
         return found
 
     def _run(self, trials: dict[int, list[Any]], at: Sequence[int]) -> NDArray[np.float64] | None:
+        rows = self._tried(trials, Gathering([self.bases[i] for i in at]).of)
+        return rows if rows is not None and np.isfinite(rows).all() else None
+
+    def _run_one(
+        self, raw: int, at: Sequence[int], values: Sequence[Any]
+    ) -> NDArray[np.float64] | None:
+        """Return what becomes of values of one raw column."""
+        return self._run({raw: list(values)}, at)
+
+    def _compared(
+        self, raw: int, values: Sequence[float], cut: Carried
+    ) -> NDArray[np.float64] | None:
+        """Return the numbers that a step compares with a cut, of values of one raw column."""
+        rows = self._tried({raw: list(values)}, lambda X: as_floats(cut.rows.of(X, {})))
+        return None if rows is None else rows[:, cut.at]
+
+    def _tried(
+        self, trials: dict[int, list[Any]], run: Callable[[Any], Any]
+    ) -> NDArray[np.float64] | None:
+        """Return what comes of raw values beside those that stand for the others."""
         length = len(next(iter(trials.values())))
         columns = [
             trials.get(raw, [self._filler(raw)] * length) for raw in range(len(self.raw_names))
         ]
-        gathering = Gathering([self.bases[i] for i in at])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # unknown categories, names that an array has not
             try:
-                rows = np.asarray(gathering.of(self._frame(columns)))
+                return np.asarray(run(self._frame(columns)))
             except (TypeError, ValueError, IndexError):
                 return None
-        return rows if np.isfinite(rows).all() else None
 
     def _filler(self, raw: int) -> Any:
         """Return a value that the transformers take, for a column that is not on trial."""

@@ -1,6 +1,7 @@
 """Pipelines over real data: equal to `predict` on every row and on 1,000 recombined rows."""
 
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from sklearn_probsr import Unit, adapt, to_linear_model
 from sklearn_probsr.adapters import Adapted
+from sklearn_probsr.model._units import exact_text
 from tests.adapters.cases import quietly
 
 
@@ -524,3 +526,28 @@ def test_missing_numbers_are_described():
     row = X[X["age"].isna()].head(1)
     assert adapted.describe(row).iat[0, 0] == "age is missing"
     assert adapted.describe(X[X["age"] == 40].head(1)).iat[0, 0] == "age: 40"
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), RobustScaler()])
+def test_cuts_behind_a_scaler_are_those_of_the_data(scaler: Any):
+    """They are told as the raw column has them, and true of every number in it."""
+    rng = np.random.default_rng(4)
+    ages = rng.integers(200, 900, 121) / 10
+    X = pd.DataFrame({"age": ages, "pay": rng.normal(3e3, 7e2, 121).round(2)})
+    bins = KBinsDiscretizer(4, encode="ordinal")  # quartiles of 121 numbers are among them
+    with quietly():
+        estimator = make_pipeline(scaler, bins, LogisticRegression()).fit(X, ages > 40)
+        adapted = adapt(estimator, X)
+    near = np.unique([np.nextafter(ages, 0), ages, np.nextafter(ages, 1e3)])
+    rows = pd.DataFrame({"age": near, "pay": 3e3})
+    levels, scaler = estimator[:-1].transform(rows)[:, 0], estimator[0]
+    for label, level in zip(adapted.units[0].labels, sorted(set(levels)), strict=True):
+        low, high = near[levels == level][[0, -1]]
+        told = re.fullmatch(r"age (?:< (.+)|in \[(.+), (.+)\)|≥ (.+))", label)
+        cuts = [float(number) for number in told.groups() if number]
+        if not label.startswith("age <"):
+            # The smallest number of the bin is the cut, or alike to the scaler.
+            ends = pd.DataFrame({"age": [cuts[0], low], "pay": 0.0})
+            assert len(set(scaler.transform(ends)[:, 0])) == 1
+            assert len(exact_text(cuts[0])) <= 5
+        assert label.startswith("age ≥") or high < cuts[-1]

@@ -1,0 +1,80 @@
+"""Sharpened: cuts that were carried back through a scaler, put where the raw column has them.
+
+Rounding moves a cut by some floats, so that "age ≥ 45.00000000000001" may be said of an age of 45.
+The fitted steps themselves say where the state changes, and which numbers they cannot tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.adapters._columns import Carried, Cut, Domain
+from sklearn_probsr.adapters._labels import candidates
+from sklearn_probsr.adapters._parts import from_ordinal, ordinal
+from sklearn_probsr.model._units import exact_text
+
+__all__ = ["sharpened"]
+
+# How many floats around a cut are looked at first, and how many at once.
+_NEAR, _AT_ONCE = 2**12, 64
+
+# Takes raw values; returns their states, or None if one is refused.
+States = Callable[[Sequence[float]], NDArray[np.float64] | None]
+# Takes raw values and the place of a cut; returns the number that is compared with it.
+Values = Callable[[Sequence[float], Carried], NDArray[np.float64] | None]
+
+
+def sharpened(domain: Domain, states: States, values: Values) -> Domain:
+    """Return a domain whose cuts are where the states change, as short as they can be told."""
+    if not any(isinstance(cut, Carried) for cut in domain.cuts):
+        return domain
+    around = {c.place: c.value for c in candidates(domain) if c.place is not None}
+    cuts = sorted({*domain.cuts, *map(float, domain.values)})
+    found: dict[float, Any] = {}
+    for i, cut in enumerate(cuts):
+        low, high = around.get(2 * i), around.get(2 * i + 2)
+        if isinstance(cut, Carried) and low is not None and high is not None:
+            found[cut] = _sharp(cut, low, high, states, values)
+    told = [c.text for c in found.values() if isinstance(c, Cut)]
+    kept = [
+        Cut(c, exact_text(float(c))) if isinstance(c, Cut) and told.count(c.text) > 1 else c
+        for c in (found.get(cut, cut) for cut in domain.cuts)
+    ]
+    return replace(domain, cuts=tuple(sorted(kept)))
+
+
+def _sharp(cut: Carried, low: float, high: float, states: States, values: Values) -> float:
+    """Return where the state changes between two numbers, of which it is known to be near one."""
+    ends = states([low, high])
+    if ends is None or np.array_equal(ends[0], ends[1]):
+        return float(cut)
+    first, last, near = ordinal(low), ordinal(high), ordinal(float(cut))
+    close = [max(first, near - _NEAR), min(last, near + _NEAR)]
+    inner = states([from_ordinal(k) for k in close])
+    if inner is not None and np.array_equal(inner, ends):
+        first, last = close
+    while last - first > 1:
+        step = max((last - first) // _AT_ONCE, 1)
+        places = [*range(first, last, step), last]
+        found = states([from_ordinal(k) for k in places])
+        if found is None:
+            return float(cut)
+        changed = int(np.argmax((found != ends[0]).any(axis=1)))
+        first, last = places[changed - 1], places[changed]
+    return _told(cut, from_ordinal(first), from_ordinal(last), values)
+
+
+def _told(cut: Carried, before: float, after: float, values: Values) -> Cut:
+    """Return the float before or after a change, with the shortest text of a number alike."""
+    tried = [float(f"{after:.{digits}g}") for digits in range(1, 18)]
+    seen = values([before, after, *tried], cut)
+    for k, number in enumerate(tried):
+        for end, at in ((after, 1), (before, 0)):
+            if number == end or (seen is not None and seen[k + 2] == seen[at] != seen[1 - at]):
+                return Cut(end, exact_text(number))
+    return Cut(after, exact_text(after))
