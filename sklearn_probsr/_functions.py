@@ -275,8 +275,8 @@ def sufficient_reasons(
         What it costs to know each feature: positive numbers, which mean the decimals that they
         print as, by name or index (the others cost 1) or one for each feature. Then the cheapest
         set that reaches delta is looked for, of several the smallest; "minimum" means that no
-        cheaper one reaches it, and ``max_evals`` is how many branches a proof may follow (None:
-        5,000, or a million if ``prove`` is True, where a kernel follows them, else 300 or 20,000).
+        cheaper one reaches it, and ``max_evals`` is how many branches a proof may follow (None: up
+        to 5,000, or a million if ``prove`` is True; 300 or 20,000 where no kernel follows them).
         None: the fewest features. ``epsilon`` has no use with it, and only ``method="certified"``
         takes it.
 

@@ -25,6 +25,7 @@ from sklearn_probsr.explain._sifted import check_on_error, sift, warn_of
 from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
 from sklearn_probsr.explain._verification import Verified
 from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
@@ -205,6 +206,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.distribution = self.law.distribution
         self.expected_value = self._expected()
         options = Options(**{name: getattr(self, name) for name in _OPTIONS})
+        if cost is not None:  # read once, not for every piece of work
+            options = replace(options, cost=Prices.of(cost, self.linear_model.unit_names))
         flag = on_error == "flag"
         self._question = Question(self.law, method, options, self.seed, flag=flag)
         self._question.search(subject.nothing)  # checks the options

@@ -7,33 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.sums._priced_sets import Limits, Offers, branch, propose
 from sklearn_probsr.laws._refuter import Refuter
-from sklearn_probsr.laws._scout import Branched, ChainScout, Verdict
+from sklearn_probsr.laws._scout import ROOM, Branched, ChainScout, Rounded, Verdict
 
 __all__ = ["SpectrumScout"]
 
-# Sums of prices stay below this: 64-bit numbers hold them.
-_MOST = 2**61
-# Sets that may be as cheap as the best, or that the spectrum leaves open.
-_ROOM = 256
-
-
-class _Rounded(NamedTuple):
-    """Prices as 64-bit whole numbers, rounded down by some bits."""
-
-    prices: NDArray[np.int64]
-    bits: int
-
-    @classmethod
-    def of(cls, prices: Sequence[int]) -> _Rounded:
-        bits = max(sum(prices).bit_length() - _MOST.bit_length() + 1, 0)
-        return cls(np.array([price >> bits for price in prices], dtype=np.int64), bits)
+# Branches of a kernel take microseconds.
+_BRANCHES = (5_000, 1_000_000)
 
 
 class SpectrumScout(ChainScout):
@@ -44,8 +29,6 @@ class SpectrumScout(ChainScout):
     refuter : Refuter
         The row before the spectrum; it is the first.
     """
-
-    compiled = True
 
     def __init__(
         self,
@@ -58,8 +41,8 @@ class SpectrumScout(ChainScout):
         refuter: Refuter,
     ) -> None:
         super().__init__(order, prices, verdict, monotone, worth, above.item)
-        self._refuter = refuter
-        self._rounded = _Rounded.of(self.prices)
+        self._refuter, self.branches = refuter, _BRANCHES
+        self._rounded = Rounded.of(self.prices)
         each = np.array(self.prices, dtype=object)
         dearer = (each[:, None] <= each[None, :]).astype(np.bool_)
         chain = np.array(self.chain_of if monotone else [-1] * len(self.order), dtype=np.int64)
@@ -89,21 +72,9 @@ class SpectrumScout(ChainScout):
     def branched(self, limit: int, most: int, fewest: int, branches: int) -> Branched:
         """Go through the sets that count at most a limit (Proposition 91)."""
         spectrum, scene = self._refuter.shared.wide, self._refuter.scene
-        limits = Limits(limit >> self._rounded.bits, most, fewest, branches, _ROOM)
+        limits = Limits(limit >> self._rounded.bits, most, fewest, branches, ROOM)
         verdict, sets, sure = branch(spectrum, scene, self._offers, self._refuter.level, limits)
-        met = [np.flatnonzero(mask).tolist() for mask in sets]
-        counts = [sum(self.prices[j] for j in places) for places in met]
-        found, least, bound = None, limit + 1, None
-        for at in sorted(range(len(met)), key=counts.__getitem__):
-            if counts[at] > limit:
-                break
-            reached = True if sure[at] else self.verdict(self.units(met[at]))
-            if reached:
-                found, least = met[at], counts[at]
-                break
-            if reached is None and bound is None:
-                bound = counts[at]
-        return Branched(found, least if bound is None else bound, verdict == 1)
+        return self.judged(sets, sure, limit, verdict == 1)
 
 
 def _about(price: int) -> float:

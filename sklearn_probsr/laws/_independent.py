@@ -31,7 +31,7 @@ from sklearn_probsr.laws._crowds import Crowds, is_crowd
 from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._refuter import Refuter, ranked
-from sklearn_probsr.laws._scout import ChainScout, Scout
+from sklearn_probsr.laws._scout import MOST_COMPARED, ChainScout, Scout
 from sklearn_probsr.laws._seen import Seen
 from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.laws._spectra import Shared, are_few
@@ -46,8 +46,6 @@ __all__ = ["IndependentLaw", "IndependentProver"]
 
 # Models with more units have a rest that no reason is made of.
 _MOST_IN_HEAD = 128
-# More members are not compared with each other for their costs.
-_MOST_CHAINED = 1024
 
 
 class IndependentLaw(Law):
@@ -157,7 +155,7 @@ class IndependentLaw(Law):
     ) -> Scout:
         """Return what looks ahead along members, of which some cost stochastically more."""
         view, verdict = self.view(row), prover.verdict
-        if len(order) > _MOST_CHAINED:
+        if len(order) > MOST_COMPARED:
             return Scout(order, prices, verdict, prover.monotone, worth)
         few = above is None
         shared = [self.spectra(view.positive, whole, few) for whole in (False, True)]

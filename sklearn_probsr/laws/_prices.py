@@ -46,8 +46,10 @@ class Prices:
         """Return the costs of some features, or say what is wrong with them.
 
         ``cost`` is a mapping (also a Series) of names or indices, where what it lacks costs 1, or
-        has one number for each feature.
+        has one number for each feature; what was read before is returned as it is.
         """
+        if isinstance(cost, cls):
+            return cost
         given = _given(cost, names)
         exact = [_positive(value, name) for value, name in zip(given, names, strict=True)]
         try:

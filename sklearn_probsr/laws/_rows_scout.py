@@ -8,13 +8,16 @@ from fractions import Fraction
 import numpy as np
 
 from sklearn_probsr.engines.rows._counts import Rows
-from sklearn_probsr.laws._scout import Scout, Verdict
+from sklearn_probsr.engines.rows._priced_rows import Purse, cheapest_rows, gains_at_prices
+from sklearn_probsr.laws._scout import ROOM, Branched, Rounded, Scout, Verdict
 from sklearn_probsr.model._exact import about
 
 __all__ = ["RowsScout"]
 
 # The most numbers in the table of gains, and the least and most steps that tell prices apart.
 _MOST_CELLS, _LEAST_STEPS, _MOST_STEPS = 2**22, 4, 64
+# Rows that are visited, branch by branch, and branches; with prove=True so many branches.
+_VISITS, _FEW, _MANY = 10_000_000, 5_000, 500_000
 
 
 class RowsScout(Scout):
@@ -51,9 +54,12 @@ class RowsScout(Scout):
         order = [members[j] for j in places]
         monotone = not bool((rows.gains < 0).any())
         super().__init__(order, prices, verdict, monotone, worth[places].tolist())
-        self.rows, self.gains, self.rivals = rows, rows.gains[places], rivals
-        self.spare, self.floor = spare, floor
-        self.most, self.step = np.zeros((0, 0, 0), dtype=np.int64), 1
+        self.rows = rows._replace(gains=np.ascontiguousarray(rows.gains[places]))
+        self._rivals, self._spare, self._floor = rivals, spare, floor
+        self._prices, self._bits = Rounded.of(self.prices)
+        self._most, self._step = np.zeros((0, 0, 0), dtype=np.int64), 1
+        few = _VISITS // max(len(rows.margins), 1)
+        self.branches = (max(min(few, _FEW), 1), _MANY)
 
     @staticmethod
     def knows(rows: Rows) -> bool:
@@ -62,30 +68,35 @@ class RowsScout(Scout):
 
     def hopeless(self, taken: tuple[int, ...], rest: list[int], limit: int, room: int) -> bool:
         """Tell whether too many rows stay lost, whatever is paid for (Proposition 92)."""
-        if self.spare < 0:
+        if self._spare < 0:
             return True
-        if limit // self.step >= len(self.most):
-            self._tabulate(limit)
+        limit >>= self._bits
+        self._tabulate(limit)
         at = rest[0] if rest else len(self.order)
-        margins = self.rows.margins + self.gains[list(taken)].sum(axis=0)
-        best = self.most[limit // self.step, at]
-        lost = (margins + best < self.floor).reshape(-1, self.rivals).any(axis=1)
-        return int(self.rows.weights[lost].sum()) > self.spare
+        margins = self.rows.margins + self.rows.gains[list(taken)].sum(axis=0)
+        best = self._most[limit // self._step, at]
+        lost = (margins + best < self._floor).reshape(-1, self._rivals).any(axis=1)
+        return int(self.rows.weights[lost].sum()) > self._spare
+
+    def branched(self, limit: int, most: int, fewest: int, branches: int) -> Branched:
+        """Go through the sets that count at most a limit (Propositions 91 and 92)."""
+        if self._spare < 0:
+            return Branched(None, limit + 1, True)
+        paid = limit >> self._bits
+        self._tabulate(paid)
+        purse = Purse(
+            self._prices, self._bits == 0, paid, most, self._spare, self._floor, branches, ROOM
+        )
+        verdict, sets = cheapest_rows(self.rows, self._most, self._step, purse)
+        sure = np.full(len(sets), self._floor >= 0)
+        return self.judged(sets, sure, limit, verdict == 1)
 
     def _tabulate(self, limit: int) -> None:
-        """Write down the most that members from a place on can add to each row, at every price.
-
-        Prices are rounded down to steps, so that a choice is never taken for dearer than it is.
-        """
-        h, n = self.gains.shape
-        steps = max(min(_MOST_STEPS, _MOST_CELLS // max((h + 1) * n, 1), limit), 1)
-        self.step = limit // steps + 1
-        steps = limit // self.step
-        self.most = np.zeros((steps + 1, h + 1, n), dtype=np.int64)
-        for p in range(h - 1, -1, -1):
-            after = self.most[:, p + 1]
-            self.most[:, p] = after
-            price = self.prices[p] // self.step
-            if price <= steps:
-                taken = after[: steps + 1 - price] + self.gains[p]
-                np.maximum(after[price:], taken, out=self.most[price:, p])
+        """Write down the most that members from a place on can add to each row, at every price."""
+        if limit // self._step < len(self._most):
+            return
+        cells = (len(self.order) + 1) * max(len(self.rows.margins), 1)
+        steps = max(min(_MOST_STEPS, _MOST_CELLS // cells, limit), 1)
+        self._step = limit // steps + 1
+        steps = limit // self._step
+        self._most = gains_at_prices(self.rows.gains, self._prices, self._step, steps)

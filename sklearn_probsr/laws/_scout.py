@@ -13,11 +13,45 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sklearn_probsr.model._exact import about
 
-__all__ = ["Branched", "ChainScout", "CoverScout", "Scout", "Verdict", "affordable"]
+__all__ = [
+    "MOST_COMPARED",
+    "ROOM",
+    "Branched",
+    "ChainScout",
+    "CoverScout",
+    "Rounded",
+    "Scout",
+    "Verdict",
+    "affordable",
+]
+
+# Sums of prices have no more bits than this: 64-bit numbers hold them.
+_MOST_BITS = 61
+# Sets that may be as cheap as the best, or that a kernel leaves open.
+ROOM = 256
+# More members are not compared with each other; each of so many that branches look at.
+MOST_COMPARED, _LOOKED_AT = 1024, 2**17
+
 
 Verdict = Callable[[Collection[int]], bool | None]
+
+
+class Rounded(NamedTuple):
+    """Prices as 64-bit whole numbers, rounded down by some bits."""
+
+    prices: NDArray[np.int64]
+    bits: int
+
+    @classmethod
+    def of(cls, prices: Sequence[int]) -> Rounded:
+        """Return prices, of which all together are below a limit."""
+        bits = max(sum(prices).bit_length() - _MOST_BITS, 0)
+        return cls(np.array([price >> bits for price in prices], dtype=np.int64), bits)
 
 
 class Branched(NamedTuple):
@@ -51,11 +85,12 @@ class Scout:
     ----------
     below : list of int
         For each place of the order the places that it is above, as the bits of a number.
-    compiled : bool
-        Whether a kernel goes through the branches.
+    branches : pair of int
+        How many branches are followed, and how many if a proof may take long.
     """
 
-    compiled = False
+    branches = (300, 20_000)
+    compares = False  # whether some members are above others
 
     def __init__(
         self,
@@ -68,24 +103,42 @@ class Scout:
         self.order = list(order)
         self.prices = [prices[u] for u in self.order]
         self.verdict, self.monotone = verdict, monotone
-        self.worth = [float(len(order) - j) for j in range(len(order))] if worth is None else worth
+        few, many = self.branches
+        share = max(_LOOKED_AT // max(len(self.order), 1), 1)
+        self.branches = (min(few, share), many)
+        self.worth = [1 / (j + 1) for j in range(len(order))] if worth is None else worth
 
     @cached_property
     def below(self) -> list[int]:
         """For each place of the order the places that it is above, as the bits of a number."""
-        n = len(self.order)
+        n, prices = len(self.order), self.prices
+        if not self.compares or n > MOST_COMPARED:
+            return [0] * n
         return [
-            sum(
-                1 << b
-                for b in range(a + 1, n)
-                if self.prices[a] <= self.prices[b] and self.is_above(a, b)
-            )
+            sum(1 << b for b in range(a + 1, n) if prices[a] <= prices[b] and self.is_above(a, b))
             for a in range(n)
         ]
 
     def is_above(self, a: int, b: int) -> bool:
         """Tell whether the member at a place is at least as good as that at a later one."""
         return False
+
+    def judged(
+        self, sets: NDArray[np.bool_], sure: NDArray[np.bool_], limit: int, complete: bool
+    ) -> Branched:
+        """Return the best of the sets that a kernel met; what it is not sure of is asked again."""
+        met = [np.flatnonzero(mask).tolist() for mask in sets]
+        counts = [sum(self.prices[j] for j in places) for places in met]
+        bound = None
+        for at in sorted(range(len(met)), key=counts.__getitem__):
+            if counts[at] > limit:
+                break
+            reached = True if sure[at] else self.reaches(met[at])
+            if reached:
+                return Branched(met[at], counts[at] if bound is None else bound, complete)
+            if reached is None and bound is None:
+                bound = counts[at]
+        return Branched(None, limit + 1 if bound is None else bound, complete)
 
     def units(self, places: Collection[int]) -> list[int]:
         """Return the members at some places."""
@@ -147,6 +200,8 @@ class ChainScout(Scout):
         least as much as b when it is unknown, in the stochastic order.
     """
 
+    compares = True
+
     def __init__(
         self,
         order: Sequence[int],
@@ -197,6 +252,8 @@ class CoverScout(Scout):
     needed : list of int
         What must be reached before every rival.
     """
+
+    compares = True
 
     def __init__(
         self,

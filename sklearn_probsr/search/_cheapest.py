@@ -26,8 +26,8 @@ from sklearn_probsr.search._local import search
 
 __all__ = ["search_cheapest"]
 
-# So many branches are followed, and if a proof may take long; more where a kernel follows them.
-_BRANCHES, _COMPILED = (300, 20_000), (5_000, 1_000_000)
+# Proposals that are much longer than the fewest features are not pruned, one by one.
+_LONGER, _LONG = 4, 32
 # A bound of the least cost is looked for in so many steps.
 _STEPS = 24
 
@@ -128,7 +128,7 @@ class _Cheapest:
             keys = [-_for_price(scout.worth[j], scout.prices[j], power) for j in range(n)]
             order = sorted(range(n), key=keys.__getitem__)
             prefix = self._prefix(order)
-            if prefix is not None:
+            if prefix is not None and len(prefix) <= _LONGER * len(start) + _LONG:
                 chosen = self._pruned(set(scout.units(prefix)))
                 if len(chosen) <= self.most:
                     yield chosen
@@ -165,7 +165,7 @@ class _Cheapest:
         """Look for a cheaper set, and raise the floor by what is proved."""
         scout = self.scout
         limit = self._count(best) - 1
-        few, many = _COMPILED if scout.compiled else _BRANCHES
+        few, many = scout.branches
         budget = many if effort.thorough else few
         budget = budget if effort.max_evals is None else effort.max_evals
         outcome = scout.branched(limit, self.most, self.fewest, budget)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.rows._counts import Rows, shift
 
-__all__ = ["branch_and_bound", "least_size", "needed_alone"]
+__all__ = ["branch_and_bound", "least_size", "lost_weight", "needed_alone"]
 
 # The most numbers in the table of a branch and bound.
 _MOST_CELLS = 2**26
@@ -70,7 +70,7 @@ def _most_to_gain(rows: Rows, size: int, most: NDArray[np.int64]) -> None:
 
 
 @inner
-def _lost(
+def lost_weight(
     margins: NDArray[np.int64],
     gain: NDArray[np.int64],
     weights: NDArray[np.int64],
@@ -144,7 +144,7 @@ def _branch(
         hopeful = spare >= 0 and h - position >= left
         if hopeful:
             gain = most[left, position]
-            lost, looked = _lost(margins, gain, rows.weights, floor, spare)
+            lost, looked = lost_weight(margins, gain, rows.weights, floor, spare)
             spent += looked + n // 4  # a member moves all margins at once, which is faster
             hopeful = lost <= spare
         if hopeful and left == 0:
