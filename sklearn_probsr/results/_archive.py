@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import uuid
 from collections.abc import Callable
@@ -153,6 +154,10 @@ def plain_value(value: Any) -> Any:
 
 def atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     """Write a file beside its place and move it there, so that no half of it is ever seen."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "A folder is not a file to write to", str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "There is no such folder", str(path.parent))
     beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with beside.open("xb") as file:

@@ -479,3 +479,13 @@ def test_labels_that_json_cannot_hold_are_refused(tmp_path: Path):
     with refused("Class labels must be text, numbers or booleans to be saved, got (0, 1)."):
         found.save(tmp_path / "reasons")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_place_that_is_no_file_is_named(tmp_path: Path):
+    """A folder that is there, or one that is not, is told by its own name."""
+    found = explanation()
+    with pytest.raises(FileNotFoundError, match=r"There is no such folder: '.*/nowhere'$"):
+        found.save(tmp_path / "nowhere" / "x.npz")
+    with pytest.raises(IsADirectoryError, match=r"A folder is not a file to write to: '.*'$"):
+        found.save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
