@@ -204,3 +204,25 @@ def test_what_is_registered_is_checked():
     assert str(caught.value) == (
         "register_law takes what makes a law of a model and a distribution, got None."
     )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_cheapest_set_of_a_mixture(seed: int):
+    """Costs need nothing of a law: every claim holds against all sets."""
+    rng = np.random.default_rng(seed)
+    d, over = 5, mixture(seed, 5)
+    model = LinearModel(rng.integers(-9, 10, d).astype(float), 1.0)
+    x, costs = rng.integers(0, 2, d).tolist(), rng.integers(1, 5, d).tolist()
+    delta = Fraction(9, 10)
+    sets = [{u for u in range(d) if bits >> u & 1} for bits in range(2**d)]
+    best = min(
+        (sum(costs[u] for u in fixed), len(fixed))
+        for fixed in sets
+        if truth(model, x, fixed, over) >= delta
+    )
+    found = sufficient_reason(model, x, delta=delta, distribution=over, cost=costs)
+    assert truth(model, x, found.features, over) >= delta
+    assert found.cost == sum(costs[u] for u in found.features)
+    assert found.cost_lower <= best[0]
+    assert found.minimality == "minimum"
+    assert (found.cost, found.size) == best

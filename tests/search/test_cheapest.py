@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -115,6 +116,22 @@ def test_equal_costs_are_no_costs():
         assert equal.cost == float(Fraction("0.7") * plain.size)
         assert equal.cost_lower == float(Fraction("0.7") * plain.size_lower)
         assert (plain.cost, plain.cost_lower) == (plain.size, plain.size_lower)
+
+
+@pytest.mark.parametrize("law", ["uniform", "rows"])
+def test_only_features_that_are_there_are_chosen(law):
+    """The cheapest set of those that are allowed, and what is forced in besides."""
+    for seed in range(25):
+        case = priced(law, seed)
+        absent = tuple(int(u) for u in np.flatnonzero(case.x == 0))
+        barred = replace(case, options={"exclude": absent})
+        asked = {"distribution": case.distribution, "cost": case.costs, "delta": case.delta}
+        if barred.best() is None:
+            with pytest.raises(UnreachableError):
+                sufficient_reason(case.model, case.x, present_only=True, **asked)
+        else:
+            found = sufficient_reason(case.model, case.x, present_only=True, **asked)
+            assert judge(barred, found, barred.options) == "minimum"
 
 
 def test_less_effort_proves_less_and_never_too_much():
