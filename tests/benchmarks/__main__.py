@@ -11,7 +11,7 @@ from tests.benchmarks.report import Style, missed
 
 BENCHMARKS = (
     "batch", "paper", "distributions", "naive-bayes", "rows", "sparse", "matching", "rules",
-    "questions", "prices", "explainer", "agreement",
+    "questions", "prices", "explainer", "agreement", "alone",
     "scaling", "cost", "service", "cold-start",
 )  # fmt: skip
 SINGLE_THREAD = (

@@ -184,7 +184,10 @@ def _breast_cancer_proofs() -> Iterator[Row]:
     model = _real_model(data, target)
     cells, share, median = _proved("breast cancer, real", model, Background(data[:200]), data[400:])
     yield Row(cells, ">= 95%, 2 s", share >= 0.95 and median <= 2)
-    yield Row(_proved("breast cancer, real", model, Marginals.fit(data[:200]), data[400:])[0])
+    cells, share, median = _proved(
+        "breast cancer, real", model, Marginals.fit(data[:200]), data[400:]
+    )
+    yield Row(cells, ">= 95%, 20 ms", share >= 0.95 and median <= 0.02)
 
 
 def _proved(

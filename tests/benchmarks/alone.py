@@ -1,0 +1,112 @@
+"""Hold each way to refute sets of independent units against brute force, by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sklearn_probsr import Uniform, Unit, law_of
+from sklearn_probsr.laws._task import Effort, Limits, Task
+from sklearn_probsr.search._local import search
+from tests.benchmarks.agreement import (
+    LEVELS,
+    SIXTEENTHS,
+    _independent,
+    _least,
+    _many_valued,
+    _model,
+)
+from tests.benchmarks.report import Row, Table
+
+CASES = 1_000
+_NO_END = 10**6
+# Nothing is counted one by one. Sets are bounded at once, after a comparison, or branch by branch.
+WAYS = {
+    "stochastic order": Limits(0, 0, 0, _NO_END, _NO_END),
+    "context": Limits(0, 0, 0, 0, 0, _NO_END, 2**20),
+    "branches": Limits(0, 0, 0, 0, 0, 2, 0),
+    "branches in context": Limits(0, 0, 0, 0, 0, 2, 2**20),
+}
+
+
+def draw_table(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return a table of categories with few different weights, and what keeps its class."""
+    counts = rng.choice([2, 4, 8], int(rng.integers(3, 8))).tolist()
+    starts = np.cumsum([0, *counts])
+    units = [
+        Unit.one_hot(f"c{u}", range(a, a + count))
+        for u, (a, count) in enumerate(zip(starts[:-1].tolist(), counts, strict=True))
+    ]
+    weights = rng.integers(-5, 6, starts[-1]).astype(float)
+    x, other = (np.hstack([np.eye(c)[rng.integers(c)] for c in counts]) for _ in range(2))
+    model = _model(weights, float(weights @ other) + rng.integers(2) / 2, rng, units=units)
+    values, laws = [], []
+    for unit, count in zip(units, counts, strict=True):
+        found, times = np.unique(weights[list(unit.columns)], return_counts=True)
+        values.append(found)
+        laws.append(times * (SIXTEENTHS // count))
+    return model, x, Uniform(), _independent(model, x, values, laws), len(units)
+
+
+MAKERS: dict[str, Callable[[np.random.Generator], tuple[Any, ...]]] = {
+    "Marginals, many-valued": _many_valued,
+    "Uniform, tables": draw_table,
+}
+
+
+@dataclass
+class Agreement:
+    """How many sizes were the least, how many were claimed to be, and how many claims are false."""
+
+    equal: int = 0
+    claimed: int = 0
+    false: int = 0
+    most: int = 0
+
+
+def agreement(
+    kind: str, limits: Limits, levels: tuple[Any, ...], seeds: Iterable[int]
+) -> Agreement:
+    """Hold answers against all sets."""
+    found = Agreement()
+    for seed in seeds:
+        model, x, law, truth, n = MAKERS[kind](np.random.default_rng([len(levels), seed]))
+        delta = Fraction(str(levels[seed % len(levels)]))
+        task = Task(delta, effort=Effort(max_evals=10**6, limits=limits))
+        answer = search(law_of(model, law), model.check_rows([x]), task)
+        size, least = len(answer.sets.of(0)), _least(n, truth, delta)
+        proved = bool(answer.minimality[0] == "minimum")
+        found.equal += size == least
+        found.claimed += proved
+        found.false += (proved and size != least) + bool(answer.size_lower[0] > least)
+        found.most = max(found.most, n)
+    return found
+
+
+def tables() -> Iterator[Table]:
+    """Yield the table of this benchmark."""
+    yield Table(
+        "Agreement with brute force, each bound alone",
+        "The same comparison over independent units of many values, with one way to refute sets at "
+        "a time and nothing counted one by one; at delta = 1 by sorted costs.",
+        ("distribution", "way", "units", "cases", "least size", "claimed minimum", "falsely"),
+        tuple(_rows()),
+    )
+
+
+def _rows() -> Iterator[Row]:
+    for kind in MAKERS:
+        for way, limits in WAYS.items():
+            yield _row(kind, way, agreement(kind, limits, LEVELS, range(CASES)))
+        yield _row(kind, "certainty", agreement(kind, Limits(), (1,), range(CASES)))
+
+
+def _row(kind: str, way: str, found: Agreement) -> Row:
+    shares = f"{100 * found.equal / CASES:.2f}%", f"{100 * found.claimed / CASES:.1f}%"
+    cells = (kind, way, f"up to {found.most}", f"{CASES:,}", *shares, str(found.false))
+    met = found.equal >= 0.995 * CASES and found.claimed >= 0.9 * CASES and not found.false
+    return Row(cells, ">= 99.5%, 90%, 0", met)
