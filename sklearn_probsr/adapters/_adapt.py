@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.adapters._adapted import Adapted
 from sklearn_probsr.adapters._agreement import compare
-from sklearn_probsr.adapters._columns import Base, Columns, Kind, may_go
+from sklearn_probsr.adapters._columns import Base, Columns, Kind, listed, may_go
 from sklearn_probsr.adapters._decision import Choice, Contest, Decision, choose, contest
 from sklearn_probsr.adapters._follow import follow
 from sklearn_probsr.adapters._gathering import Gathering
@@ -80,7 +80,7 @@ def to_linear_model(
     _check_proved(decision, "to adapt, as X_sample")
     choice = choose(decision, target, versus)
     bases = _bases(choice)
-    return _model(choice, bases, make_units(bases, raw.names, raw.named, _raw_inputs(bases)))
+    return _model(choice, bases, _units(bases, raw))
 
 
 def adapt(
@@ -179,7 +179,7 @@ def adapt_on(
         filled = np.asarray(made)
         plain = ((filled == 0) | (filled == 1)).all(axis=0)
         plain &= filled.min(axis=0) < filled.max(axis=0)
-    units = make_units(bases, raw.names, raw.named, plain)
+    units = make_units(bases, raw.names, raw.named, plain, bases.others)
     model: Model = (
         _contest(choice, bases, units)
         if isinstance(choice, Contest)
@@ -187,7 +187,7 @@ def adapt_on(
     )
     if made is not None:
         compare(estimator, sample, model, made, bases.at, choice, name)
-    return Adapted(model, tuple(units), raw.names, raw, tuple(bases), _cut(choice))
+    return Adapted(model, tuple(units), raw.names, raw, tuple(bases), _cut(choice), bases.others)
 
 
 def adapt_again(
@@ -218,7 +218,12 @@ def adapt_again(
             f"{listing(model.feature_names)}. Make the explainer anew."
         )
     units = model.units or tuple(Unit.binary(name, i) for i, name in enumerate(names))
-    return Adapted(model, units, raw.names, raw, tuple(bases), _cut(choice))
+    return Adapted(model, units, raw.names, raw, tuple(bases), _cut(choice), bases.others)
+
+
+def _units(bases: Used, raw: RawColumns) -> list[Unit]:
+    """Return the units of base columns of which the raw ones are 0/1."""
+    return make_units(bases, raw.names, raw.named, _raw_inputs(bases), bases.others)
 
 
 def _check_proved(decision: Decision, where: str) -> None:
@@ -261,12 +266,17 @@ def _decision(estimator: Any, raw: RawColumns, binary: bool) -> Decision:
 
 
 class Used(list[Base]):
-    """The base columns that a decision uses, and their places among all of them."""
+    """The base columns that a decision uses, and their places among all of them.
+
+    ``others`` are those of raw columns that it does not use.
+    """
 
     def __init__(self, bases: Sequence[Base], at: Sequence[int]) -> None:
         order = sorted(at, key=lambda i: bases[i].raw)
         super().__init__(bases[i] for i in order)
         self.at = np.array(order, dtype=np.intp)
+        raws = {base.raw for base in self}
+        self.others = tuple(base for base in listed(bases) if base.raw not in raws)
 
 
 def _bases(choice: Choice | Contest) -> Used:

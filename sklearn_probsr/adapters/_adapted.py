@@ -51,6 +51,7 @@ class Adapted:
     _raw: RawColumns
     _bases: tuple[Base, ...]
     cut: float = 0.0
+    _others: tuple[Base, ...] = ()
 
     def _repr_html_(self) -> str:
         return adapted_card(self.model, self.units, self.feature_names)
@@ -184,14 +185,15 @@ class Adapted:
         at = self.units[unit].columns
         if self._bases[at[0]].own is not None:  # a word of a text
             return None
-        return tried(self._bases, self.feature_names, self._raw.named, at, values)
+        named, others = self._raw.named, self._others
+        return tried(self._bases, self.feature_names, named, at, values, others)
 
     def categories(self, unit: int) -> list[tuple[str, tuple[float, ...]]] | None:
         """Return the categories of a unit, and what each becomes; None if it has numbers."""
         at = self.units[unit].columns
         if self._bases[at[0]].own is not None:
             return None
-        return categories(self._bases, self.feature_names, self._raw.named, at)
+        return categories(self._bases, self.feature_names, self._raw.named, at, self._others)
 
     def is_monotone(self, unit: int) -> bool:
         """Whether the only column of a unit is declared never to fall where its raw one grows."""

@@ -28,6 +28,7 @@ __all__ = [
     "Domain",
     "Kind",
     "is_missing",
+    "listed",
     "may_go",
     "same",
     "stack",
@@ -229,6 +230,12 @@ class Chain(Sequence[Base]):
         at = range(len(self))[i]
         which = bisect_right(self.ends, at)
         return self.parts[which][at - (self.ends[which - 1] if which else 0)]
+
+
+def listed(bases: Sequence[Base]) -> list[Base]:
+    """Return base columns, of those that are made when asked for only the first."""
+    parts = bases.parts if isinstance(bases, Chain) else [bases]
+    return [base for part in parts for base in (part if isinstance(part, tuple) else part[:1])]
 
 
 def may_go(bases: Sequence[Base]) -> NDArray[np.bool_]:

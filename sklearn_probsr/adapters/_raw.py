@@ -72,6 +72,12 @@ class RawColumns:
         """Return a frame with these columns, as far as the estimator's own `predict` does that."""
         if columns == list(self.names):
             return X
+        for column in self.names:
+            if columns.count(column) > 1:
+                raise InvalidInputError(
+                    f"{name} must have every column once, it has {column!r} "
+                    f"{columns.count(column)} times."
+                )
         known = "the columns that the estimator was fitted with"
         for column in self.names:
             if column not in columns and (self.needed is None or column in self.needed):

@@ -34,14 +34,21 @@ def grouped(bases: Sequence[Base]) -> dict[tuple[int, str], list[int]]:
 
 
 def make_units(
-    bases: Sequence[Base], raw_names: Sequence[str], named: bool, binary: NDArray[np.bool_]
+    bases: Sequence[Base],
+    raw_names: Sequence[str],
+    named: bool,
+    binary: NDArray[np.bool_],
+    others: Sequence[Base] = (),
 ) -> list[Unit]:
-    """Return the units of some base columns; ``binary`` tells which are 0/1 by their own."""
+    """Return the units of some base columns; ``binary`` tells which are 0/1 by their own.
+
+    ``others`` are base columns of raw ones that left the model, and still reach its steps.
+    """
     groups = grouped(bases)
     finite = {
         unit[0]: at for unit, at in groups.items() if all(bases[i].kind is Kind.FINITE for i in at)
     }
-    found = _Trials(bases, raw_names, named).states(finite) if finite else {}
+    found = _Trials(bases, raw_names, named, others).states(finite) if finite else {}
     units = []
     for (raw, own), at in groups.items():
         first, name = bases[at[0]], own or raw_names[raw]
@@ -65,16 +72,21 @@ def tried(
     named: bool,
     at: Sequence[int],
     values: Sequence[Any],
+    others: Sequence[Base] = (),
 ) -> NDArray[np.float64] | None:
     """Return what some raw values become in the base columns of one unit; None if they are refused.
 
     The fitted steps are run on made-up rows, whose other columns do not matter.
     """
-    return _Trials(bases, raw_names, named)._run_one(bases[at[0]].raw, at, values)
+    return _Trials(bases, raw_names, named, others)._run_one(bases[at[0]].raw, at, values)
 
 
 def categories(
-    bases: Sequence[Base], raw_names: Sequence[str], named: bool, at: Sequence[int]
+    bases: Sequence[Base],
+    raw_names: Sequence[str],
+    named: bool,
+    at: Sequence[int],
+    others: Sequence[Base] = (),
 ) -> list[tuple[str, tuple[float, ...]]] | None:
     """Return what the categories of one unit are called, and what each becomes in its columns.
 
@@ -83,7 +95,7 @@ def categories(
     if not all(bases[i].kind is Kind.FINITE for i in at):
         return None
     raw = bases[at[0]].raw
-    found = _Trials(bases, raw_names, named).states({raw: list(at)})[raw]
+    found = _Trials(bases, raw_names, named, others).states({raw: list(at)})[raw]
     if any(candidate.place is not None for candidate, _ in found):
         return None
     return [(candidate.text, state) for candidate, state in found if state is not None]
@@ -114,12 +126,18 @@ def _finite_unit(
 class _Trials:
     """Runs of the fitted transformers on made-up raw rows."""
 
-    def __init__(self, bases: Sequence[Base], raw_names: Sequence[str], named: bool) -> None:
+    def __init__(
+        self,
+        bases: Sequence[Base],
+        raw_names: Sequence[str],
+        named: bool,
+        others: Sequence[Base],
+    ) -> None:
         self.bases, self.raw_names, self.named = bases, raw_names, named
         self.domains: dict[int, Domain] = {}
-        for base in bases:
+        for base in (*bases, *others):
             self.domains[base.raw] = self.domains.get(base.raw, Domain()).merge(base.domain)
-        self.texts = {base.raw for base in bases if base.own is not None}
+        self.texts = {base.raw for base in (*bases, *others) if base.own is not None}
 
     def states(
         self, columns: dict[int, list[int]]

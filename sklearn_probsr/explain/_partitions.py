@@ -259,7 +259,10 @@ def _pieces(X: Any, n_jobs: int | None, slow: bool) -> list[Any]:
 
 
 def _has_rows(X: Any) -> bool:
-    return bool(X.shape[0] if getattr(X, "shape", ()) else len(X))
+    """Whether there are rows, or what is none, which is told when it is read."""
+    if getattr(X, "shape", ()):
+        return bool(X.shape[0])
+    return not hasattr(X, "__len__") or len(X) > 0
 
 
 # --- what is told of them --------------------------------------------------------------------

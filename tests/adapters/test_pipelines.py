@@ -551,3 +551,14 @@ def test_cuts_behind_a_scaler_are_those_of_the_data(scaler: Any):
             assert len(set(scaler.transform(ends)[:, 0])) == 1
             assert len(exact_text(cuts[0])) <= 5
         assert label.startswith("age ≥") or high < cuts[-1]
+
+
+def test_a_raw_column_that_leaves_the_model_still_reaches_its_steps():
+    """They may refuse what stands for nothing in it, as this encoder does unknown categories."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"job": rng.choice(["a", "b", "c"], 200), "zone": rng.choice(["u", "v"], 200)})
+    y = (X["job"] == "a") ^ (rng.random(200) < 0.1)
+    steps = OneHotEncoder(), SelectKBest(k=2), LogisticRegression()
+    adapted = adapt(make_pipeline(*steps).fit(X, y), X)
+    assert [unit.name for unit in adapted.units] == ["job"]
+    assert adapted.tried(0, ["a", "b"]).tolist() != adapted.tried(0, ["b", "b"]).tolist()

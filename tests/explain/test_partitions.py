@@ -302,3 +302,16 @@ def test_frames_one_after_the_other(backend: str):
                 warnings.filterwarnings("ignore", ".*have been cancelled")  # joblib says so
                 told.close()
             assert len(list(explainer().explain_iter([X, X]))) == 2
+
+
+def test_what_is_no_table_is_told_so():
+    """Also in the middle of many frames, and where a column comes twice."""
+    X = tumours()[0][:2]
+    with pytest.raises(InvalidInputError, match=r"^X must have two dimensions"):
+        explainer().explain_frame(3)
+    with pytest.raises(InvalidInputError, match=r"^X must have two dimensions"):
+        list(explainer().explain_iter([X, 3]))
+    frame = people()[0][:2]
+    twice = pd.concat([frame, frame[[frame.columns[0]]]], axis=1)
+    with refused(f"X must have every column once, it has {frame.columns[0]!r} 2 times."):
+        SufficientReasonExplainer(mixed(), people()[0]).explain_frame(twice)
