@@ -72,13 +72,14 @@ class Verified:
         raw = raw_frame(X, names)
         explained = self._explain(X, True, 2)  # type: ignore[attr-defined]
         reasons = explained.reasons
-        own = np.asarray(_predicted(self.model, raw[list(names)]))
+        valid = reasons.status != "invalid"
+        own = np.full(len(raw), None, dtype=object)
+        if valid.any():
+            own[valid] = np.asarray(_predicted(self.model, raw[list(names)][valid]))
         found = np.full((len(raw), 2), np.nan)
         agrees = np.zeros(len(raw), dtype=np.bool_)
         radius = completions.radius(len(raw))
-        for i in range(len(raw)):
-            if reasons.status[i] == "invalid":
-                continue
+        for i in np.flatnonzero(valid).tolist():
             features = _columns_of(self, reasons[i].feature_names)
             rows = completions.rows.copy()
             for name in features:

@@ -163,7 +163,7 @@ class Audit:
         """
         import pandas as pd
 
-        frame = pd.DataFrame(list(self.lines), index=self.index)
+        frame = pd.DataFrame(list(self.lines), columns=list(_invalid(None)), index=self.index)
         for name, column in self.values.items():
             frame[name if name not in frame.columns else f"protected: {name}"] = column
         return frame

@@ -59,6 +59,20 @@ def test_samples_agree_over_independent_features(people):
     assert (found["counted"] != found["claimed_lower"]).any()
 
 
+def test_rows_without_a_reason_agree_with_nothing(people):
+    """The estimator is not asked about them; no rows have no lines."""
+    X, two, _ = people
+    rows = X[:4].astype({"pay": float})
+    rows.iloc[1, 2] = np.inf
+    rows.iloc[2, 0] = "pilot"
+    explainer = SufficientReasonExplainer(two, X, delta=0.9)
+    with pytest.warns(UserWarning, match="2 of 4 rows"):
+        found = explainer.verify(rows)
+    assert found["agrees"].tolist() == [True, False, False, True]
+    assert found["counted"].isna().tolist() == [False, True, True, False]
+    assert list(explainer.verify(X[:0])) == list(found)
+
+
 def test_a_planted_fault_is_found(people):
     """A model that changed after it was adapted no longer agrees."""
     X, two, _ = people

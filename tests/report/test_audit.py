@@ -72,6 +72,16 @@ def test_numbers_are_cut_at_their_median(loans):
     assert len({label for _, label in groups.index}) == 2
 
 
+def test_no_rows_are_audited(loans):
+    """Tables have their columns, with no line."""
+    X, model = loans
+    found = audit(model, X[:0], X, protected=["sex"])
+    full = audit(model, X[:2], X, protected=["sex"])
+    assert list(found.to_frame()) == list(full.to_frame())
+    assert list(found.by_group()) == list(full.by_group())
+    assert len(found.by_group()) == len(found.to_frame()) == found.summary["rows"] == 0
+
+
 def test_bad_input():
     """Unknown features and none at all are refused."""
     model = LinearModel([1, 2], 2, feature_names=["a", "b"])
