@@ -200,22 +200,32 @@ class Costs(View):
         self, fixed: frozenset[int], shared: Shared, delta: Fraction | None, tol: float
     ) -> Enclosure | None:
         free = np.array([j for u, j in shared.positions.items() if u not in fixed], dtype=np.int64)
-        views = [self._view(u, shared) for u in sorted(fixed)]
-        gains = np.array([view.gain for view in views])
-        cut = shared.cut(all(view.whole for view in views))
-        if abs(cut) > FAR or np.any(np.abs(gains) > FAR):
+        seen = self.cut_of(fixed, shared)
+        if seen is None:
             return None
-        blur = float(shared.blur(cut, gains))
+        cut, blur = seen
         best = Enclosure(0.0, 1.0)
         for degree in (0, *shared.degrees) if tol >= ROUGH else shared.degrees:
             spectrum = shared.spectrum(degree)
-            lower, upper = set_bounds(spectrum, free, cut - math.fsum(gains), blur)
+            lower, upper = set_bounds(spectrum, free, cut, blur)
             if self.positive:
                 lower, upper = 1 - upper, 1 - lower
             best = best.intersect(Enclosure.proved(lower, upper))
             if (best >= delta).decided if delta is not None else best.width <= tol:
                 break
         return best
+
+    def cut_of(self, fixed: Collection[int], shared: Shared) -> tuple[float, float] | None:
+        """Return where the cut is with some units fixed, in turns, and how far that may be off.
+
+        None where something is too far out to be told.
+        """
+        views = [self._view(u, shared) for u in sorted(fixed)]
+        gains = np.array([view.gain for view in views])
+        cut = shared.cut(all(view.whole for view in views))
+        if abs(cut) > FAR or np.any(np.abs(gains) > FAR):
+            return None
+        return cut - math.fsum(gains), float(shared.blur(cut, gains))
 
     def _spectra(self, whole: bool) -> Shared | None:
         if whole not in self._shared:

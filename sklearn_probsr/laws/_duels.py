@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.laws._certainty import CertainProver
 from sklearn_probsr.laws._independent import IndependentLaw
 from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._pairs import Pairs
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rival_costs import RivalCosts
 from sklearn_probsr.laws._rival_prover import RivalProver
@@ -28,7 +29,9 @@ from sklearn_probsr.model._argmax import ArgmaxModel
 __all__ = ["IndependentDuels"]
 
 # The degree of the spectra of a duel, of which ten classes have ninety.
-_DEGREE = 2**11
+_DEGREE = 2**12
+# Beyond this the duels that were asked for first are made anew when they are needed.
+_MOST_BYTES = 2**29
 # Completions that are drawn at once: so many numbers.
 _CELLS = 2**20
 
@@ -40,6 +43,7 @@ class IndependentDuels(Law):
         super().__init__(model, distribution)
         self.argmax, self.source = model, source
         self._laws: dict[tuple[int, int], IndependentLaw] = {}
+        self._pairs: tuple[int, Pairs] | None = None
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -63,6 +67,8 @@ class IndependentDuels(Law):
         """Return the law of one duel, made once."""
         pair = (winner, rival)
         if pair not in self._laws:
+            while self._laws and self.nbytes > _MOST_BYTES:
+                del self._laws[next(iter(self._laws))]
             duel = self.argmax.duel(winner, rival)
             self._laws[pair] = IndependentLaw(duel, self.distribution, self.source, _DEGREE)
         return self._laws[pair]
@@ -71,7 +77,14 @@ class IndependentDuels(Law):
         """Return one instance, a checked row, before this law."""
         winner = int(self.argmax.winners(row[None, :])[0])
         costs = [law.view(row) for law in self.against(winner)]
-        return RivalCosts(winner, costs, lambda *asked: self._kept(row, winner, *asked))
+        pairs = self._pairs_of(winner)
+        return RivalCosts(winner, costs, pairs, lambda *asked: self._kept(row, winner, *asked))
+
+    def _pairs_of(self, winner: int) -> Pairs:
+        """Return the rivals of a winner two at a time; those of the last winner are kept."""
+        if self._pairs is None or self._pairs[0] != winner:
+            self._pairs = winner, Pairs(self.against(winner), self.source)
+        return self._pairs[1]
 
     def against(self, winner: int) -> list[IndependentLaw]:
         """Return the laws of the duels of a class with each of its rivals."""

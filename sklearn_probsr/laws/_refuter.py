@@ -76,6 +76,7 @@ class Refuter:
         # What an upper bound must stay below, and a lower bound reach, to be sure.
         self.level = Level.around(task.delta).passed
         self.outlook: Outlook = shared.outlook(rows, positive)
+        self._last: tuple[int, tuple[Laws, NDArray[np.int64]]] | None = None
 
     @cached_property
     def _units(self) -> NDArray[np.int64]:
@@ -227,7 +228,12 @@ class Refuter:
     # --- laws --------------------------------------------------------------------------------
 
     def _laws(self, r: int) -> tuple[Laws, NDArray[np.int64]]:
-        """Return what units may cost, and the law of each unit of a row."""
+        """Return what units may cost, and the law of each unit of a row; those of the last row."""
+        if self._last is None or self._last[0] != r:
+            self._last = r, self._laws_of(r)
+        return self._last[1]
+
+    def _laws_of(self, r: int) -> tuple[Laws, NDArray[np.int64]]:
         n = len(self.contributions.ends)
         seen = self.contributions
         if not isinstance(seen, Listed):

@@ -16,6 +16,8 @@ from scipy.special import ndtr
 
 from sklearn_probsr.engines._samples import hoeffding_radius
 from sklearn_probsr.laws._costs import Costs
+from sklearn_probsr.laws._pairs import Pairs
+from sklearn_probsr.laws._unions import union_above, union_below
 from sklearn_probsr.laws._view import TOL, View
 from sklearn_probsr.model._enclosure import Enclosure
 
@@ -26,6 +28,8 @@ __all__ = ["RivalCosts"]
 _FAR_APART = 0.02
 _SAMPLES = 100_000
 _RISK = 1e-6
+# Rivals that are ahead less often than this are not looked at in pairs.
+_SLIGHT = 1e-4
 # Where the bounds of single duels make up so much of a width, sharper ones are asked for.
 _ROUGHLY = 4.0
 
@@ -34,18 +38,28 @@ class RivalCosts(View):
     """What unknown units may cost an instance before each of its rivals, if independent."""
 
     def __init__(
-        self, winner: int, duels: list[Costs], draw: Callable[..., NDArray[np.int64]]
+        self,
+        winner: int,
+        duels: list[Costs],
+        pairs: Pairs,
+        draw: Callable[..., NDArray[np.int64]],
     ) -> None:
         super().__init__(duels[0].n_units)
-        self.winner, self.duels, self._draw = winner, duels, draw
+        self.winner, self.duels, self.pairs, self._draw = winner, duels, pairs, draw
+        self._apart = False  # whether what is lost before two rivals may not be lost at once
         self._known: dict[tuple[frozenset[int], Fraction | None, float], Enclosure] = {}
         self._glances: dict[frozenset[int], list[Enclosure]] = {}
 
     def lowered(self, features: Sequence[int], losses: Sequence[Fraction]) -> RivalCosts:
-        """Return the same instance, before each rival with facts that are worth less."""
+        """Return the same instance, before each rival with facts that are worth less.
+
+        No instance need lose all of that at once: what is refuted is so by a single rival.
+        """
         each = zip(self.duels, losses, strict=True)
         duels = [duel.lowered(features, loss) for duel, loss in each]
-        return RivalCosts(self.winner, duels, self._draw)
+        lowered = RivalCosts(self.winner, duels, self.pairs, self._draw)
+        lowered._apart = True
+        return lowered
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown may cost anything, before some rival."""
@@ -82,6 +96,33 @@ class RivalCosts(View):
                 for known, duel in zip(self._glances[fixed], self.duels, strict=True)
             ]
             found = found.intersect(_together(each))
+            if delta is not None and (found >= delta).decided:
+                return found
+        return self._by_pairs(fixed, delta, found)
+
+    def _by_pairs(
+        self, fixed: frozenset[int], delta: Fraction | None, found: Enclosure
+    ) -> Enclosure:
+        """Narrow what is known by pairs of rivals, the likeliest first (Proposition 85)."""
+        lost = [(1.0 - known.upper, 1.0 - known.lower) for known in self._glances[fixed]]
+        order = sorted(range(len(lost)), key=lambda i: -lost[i][1])
+        below, above = (np.array([lost[i][side] for i in order]) for side in (0, 1))
+        count = int(np.count_nonzero(above > _SLIGHT))
+        most = np.minimum.outer(above, above)
+        least = np.zeros_like(most)
+        levels = self.pairs.levels if count > 1 else range(0)
+        for level in levels if delta is not None else levels[:1]:
+            for b in range(1, count):
+                for a in range(b):
+                    pair = (order[a], order[b])
+                    low, high = self.pairs.bounds(pair, self.duels, fixed, level)
+                    least[a, b] = least[b, a] = max(least[a, b], low)
+                    most[a, b] = most[b, a] = min(most[a, b], high)
+                some = 0.0 if self._apart else union_below(below, most)
+                kept = Enclosure.proved(1.0 - union_above(above, least), 1.0 - some)
+                found = found.intersect(kept)
+                if delta is not None and (found >= delta).decided:
+                    return found
         return found
 
     def glance(self, fixed: Collection[int], delta: Fraction | None = None) -> Enclosure:

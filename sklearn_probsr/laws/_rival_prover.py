@@ -55,6 +55,10 @@ class RivalProver(Prover):
         """Tell the same by all that is known."""
         return super().verdict(chosen)
 
+    def worth(self, chosen: Collection[int]) -> float:
+        """Return what the guarantee of a set surely is, by the quick bounds of the duels."""
+        return self.rivals.glance([*self.forced, *chosen]).lower
+
     def settled(self, chosen: Collection[int]) -> bool | None:
         """Tell whether a set reaches delta as a reader would: by the bounds that are shown."""
         verdict = self.sharp_verdict(chosen)
@@ -83,6 +87,7 @@ class RivalProver(Prover):
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
         """Prove that nothing can be left out, or leave it out."""
+        self.rivals.pairs.settle([*self.forced, *chosen])
         word, left = self._removals(self.in_order(chosen))
         if left is None:
             return super().claim(chosen)

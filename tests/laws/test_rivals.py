@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sklearn_probsr import ArgmaxModel, Marginals, Unit, law_of, sufficient_reason
+from sklearn_probsr import ArgmaxModel, Enclosure, Marginals, Unit, law_of, sufficient_reason
 
 DELTA = Fraction("0.8")
 
@@ -122,3 +122,42 @@ def test_a_duel_bounds_the_size_where_no_set_was_refuted_before() -> None:
         )
     ]
     assert all(4 <= least <= size for least, size in sizes)
+
+
+@pytest.mark.usefixtures("by_spectra")
+def test_pairs_alone_enclose_every_guarantee(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With nothing known but single rivals and pairs: what pairs say is right, and is something."""
+    monkeypatch.setattr("sklearn_probsr.laws._rival_costs._together", lambda _: Enclosure(0.0, 1.0))
+    monkeypatch.setattr("sklearn_probsr.laws._rival_costs._SLIGHT", 0.0)
+    narrow = 0
+    for seed in range(6):
+        case = Rivals(seed, units=5, values=2 + seed % 2)
+        truth = case.truth()
+        view = law_of(case.model, case.law).view(case.model.check_row(case.x))
+        view.pairs.settle(range(5))
+        for chosen in list(truth)[:: 4 if seed % 2 else 5]:
+            for delta in (None, DELTA):
+                below, above = view.enclose(chosen, delta).ends()
+                assert below <= truth[chosen] <= above
+            narrow += above - below < Fraction(1, 2)
+    assert narrow >= 10
+
+
+@pytest.mark.usefixtures("by_spectra")
+def test_pairs_prove_what_single_duels_leave_open() -> None:
+    """Forty features and five classes: nothing can be left out, and the bounds say so."""
+    rng = np.random.default_rng(3)
+    rows = rng.integers(0, 3, (200, 40)).astype(float)
+    weights = rng.standard_normal((5, 40))
+    model = ArgmaxModel(
+        weights, -weights.sum(axis=1), units=[Unit.real(f"x{i}", i) for i in range(40)]
+    )
+    law = law_of(model, Marginals.fit(rows))
+    proved = 0
+    for row in rows[:3]:
+        reason = sufficient_reason(model, row, distribution=law.distribution)
+        view = law.view(model.check_row(row))
+        narrow, wide = view.enclose(reason.features), view.glance(reason.features)
+        assert narrow.width < 0.7 * wide.width
+        proved += reason.minimality == "subset-minimal"
+    assert proved >= 2
