@@ -213,6 +213,7 @@ class PartProver(Prover):
             needed = int(rows.weights.sum()) - self.spare
             if is_needed(rows, at, len(mixed), needed, self.seen.doubt):
                 return chosen, "subset-minimal", 0.0
+            del rows  # there is not room for two
         return super().claim(chosen)
 
     def _look_hard(
@@ -225,6 +226,7 @@ class PartProver(Prover):
         units = self.in_order(chosen)
         if self._hard is not None and self._hard[0].keys() >= set(units) and times == _TIMES:
             return self._hard
+        self._hard = None  # there is not room for two
         n = len(self.seen.weights)
         worst = np.empty(n, dtype=np.int64)
         for start, stop in self._steps(n, len(units) + len(self.forced)):
