@@ -11,6 +11,7 @@ from sklearn_probsr.engines.rows._counts import Rows
 from sklearn_probsr.engines.rows._rounded_search import rounded_search
 from sklearn_probsr.laws import _rows_prover
 from tests.engines.rows.cases import all_sets, kept, some_rows
+from tests.interpreted import long_loops
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -61,6 +62,7 @@ def test_sums_stay_whole_at_the_edge_of_what_is_exact() -> None:
         assert rounded_search(rows, 2, 1, 0, 10**6)[0] >= exact
 
 
+@long_loops
 def test_sets_that_rounding_makes_up_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it finds is counted, and the search in integers goes on."""
     rng = np.random.default_rng(1)
@@ -79,6 +81,7 @@ def test_sets_that_rounding_makes_up_are_not_believed(monkeypatch: pytest.Monkey
         assert (again.size, again.minimality) == (reason.size, "minimum")
 
 
+@long_loops
 def test_smaller_sizes_are_refuted_where_the_budget_ends() -> None:
     """The size below which there is no set is known all the same, and true."""
     rng = np.random.default_rng(0)
