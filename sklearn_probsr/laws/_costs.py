@@ -19,7 +19,7 @@ from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.engines.sums._spectrum import set_bounds
 from sklearn_probsr.laws._contributions import Contributions, Listed, is_open
 from sklearn_probsr.laws._rest import Duel
-from sklearn_probsr.laws._spectra import FAR, Shared, Worth, clamped, promises
+from sklearn_probsr.laws._spectra import FAR, FEW_TOLD, Shared, Worth, are_few, clamped, promises
 from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.model._enclosure import Enclosure
 
@@ -153,7 +153,8 @@ class Costs(View):
     def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
         if fixed != self._unsure and self.is_certain(fixed):
             return Enclosure.of(Fraction(1))
-        rough = self._by_spectrum(fixed, delta, tol)
+        told = delta is None and are_few(self.contributions, FEW_TOLD)
+        rough = None if told else self._by_spectrum(fixed, delta, tol)
         if rough is not None:
             enough = (rough >= delta).decided if delta is not None else rough.width <= tol
             if enough:

@@ -26,6 +26,7 @@ from sklearn_probsr.laws._seen import distinct
 
 __all__ = [
     "FAR",
+    "FEW_TOLD",
     "Outlook",
     "Shared",
     "Worth",
@@ -40,9 +41,10 @@ __all__ = [
 # Relative weights of the variance in the rankings (Proposition 120); 0 is the mean cost, the signed
 # SHAP value.
 _LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
-# Models with so few units, and so few values, are counted; spectra pay beyond.
+# Models with so few units, and so few values, are counted; spectra pay beyond. What a reader is
+# told of a set is counted with more of them, too.
 _FEW = 24
-_FEW_ATOMS = 48
+_FEW_ATOMS, FEW_TOLD = 48, 120
 _MOST_CELLS = 2**22
 # The degree that tells a guarantee to two digits or so, and one that often tells sets apart.
 _ROUGH = 2**11
@@ -71,11 +73,11 @@ def promises(
         yield score if math.isinf(weight) else mean + weight * variance / scale
 
 
-def are_few(contributions: Contributions) -> bool:
+def are_few(contributions: Contributions, atoms: int = _FEW_ATOMS) -> bool:
     """Tell whether units and their values are so few that sets are counted one by one."""
     if not isinstance(contributions, Listed):
         return False
-    return len(contributions.ends) <= _FEW and contributions.atoms <= _FEW_ATOMS
+    return len(contributions.ends) <= _FEW and contributions.atoms <= atoms
 
 
 @dataclass(frozen=True, eq=False)

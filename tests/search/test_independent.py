@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from sklearn_probsr import (
     InvalidInputError,
     LinearModel,
+    Marginals,
     Product,
     Uniform,
+    Unit,
     UnreachableError,
     guarantee,
     guarantee_curve,
@@ -262,3 +264,15 @@ def test_a_verdict_and_the_bound_beside_it_agree(more: dict[str, Any]):
     assert (reason.guarantee >= delta).value
     assert reason.minimality == "subset-minimal"
     assert str(reason).endswith("(5 of 45 features; none can be left out).")
+
+
+def test_a_set_of_a_model_with_some_dozens_of_values_is_counted():
+    """What a reader is told of a set is a fraction where counting it takes no time."""
+    rows = np.arange(60.0).reshape(20, 3) * [1, 7, 3] % 20
+    weights, threshold = [2, -1, 3], 30.0
+    units = [Unit(name, (c,)) for c, name in enumerate("abc")]
+    model = LinearModel(weights, threshold=threshold, units=units)
+    sums = np.add.outer(-rows[:, 1], 3 * rows[:, 2]) + 2 * rows[5, 0]
+    kept = (sums >= threshold) == (rows[5] @ weights >= threshold)
+    found = guarantee(model, rows[5], features=[0], distribution=Marginals.fit(rows))
+    assert found.exact == Fraction(int(kept.sum()), kept.size)
