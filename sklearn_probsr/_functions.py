@@ -21,7 +21,6 @@ from sklearn_probsr.results._curve import GuaranteeCurve
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options, check_tol, generator
-from sklearn_probsr.search._cheapest import search_cheapest
 from sklearn_probsr.search._local import search
 
 __all__ = ["answer", "guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"]
@@ -334,6 +333,8 @@ def answer(
     samples = np.zeros(len(rows), dtype=np.int64)
     least = None
     if task.prices is not None and not task.prices.equal:
+        from sklearn_probsr.search._cheapest import search_cheapest
+
         found, least = search_cheapest(law, rows, task)
     elif method == "certified":
         found = search(law, rows, task)

@@ -22,7 +22,6 @@ from sklearn_probsr.engines.sums._up_sets import count_up_sets, list_up_sets
 from sklearn_probsr.laws._branches import Purse
 from sklearn_probsr.laws._certain_rows import CertainRows
 from sklearn_probsr.laws._certainty import CertainProver
-from sklearn_probsr.laws._chain_search import SpectrumScout
 from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._costs import Costs
 from sklearn_probsr.laws._crowd_costs import CrowdCosts
@@ -35,7 +34,6 @@ from sklearn_probsr.laws._scout import MOST_COMPARED, ChainScout, Scout
 from sklearn_probsr.laws._seen import Seen
 from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.laws._spectra import Shared, are_few
-from sklearn_probsr.laws._spectral_sets import spectral_verdict
 from sklearn_probsr.laws._sums_rest import LoweredRest
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._together import follow_spectra, score_spectra, search_spectra
@@ -171,6 +169,9 @@ class IndependentLaw(Law):
         known = [refuter for refuter in refuters if refuter.tells(order)]
         if view.counted or not known:
             return ChainScout(order, prices, verdict, prover.monotone, worth, above.item)
+        from sklearn_probsr.laws._chain_search import SpectrumScout
+        from sklearn_probsr.laws._spectral_sets import spectral_verdict
+
         quick = spectral_verdict(known[0].shared, row, view.positive, prover.task, verdict)
         return SpectrumScout(order, prices, quick, prover.monotone, worth, above, known[0])
 
