@@ -7,9 +7,9 @@ smallest of any duel (Lemma 80).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ __all__ = ["RivalProver"]
 _MOST_MIXED = 14
 # Of these, so many may be left to be looked at one by one.
 _MOST_OPEN = 256
+# Where a proof fails, so many units beside a set are put in place of its own, in so many ways.
+_OUTSIDERS, _NEIGHBOURS = 4, 3
 
 
 class RivalProver(Prover):
@@ -86,18 +88,40 @@ class RivalProver(Prover):
     # --- what is proved of a set -------------------------------------------------------------
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
-        """Prove that nothing can be left out, or leave it out."""
-        self.rivals.pairs.settle([*self.forced, *chosen])
+        """Prove that nothing can be left out, or leave it out.
+
+        Where that stays open, neighbours of the same size are looked at: a proof of one is as good.
+        """
+        others = [u for u in self.orders[-1] if u not in chosen][:_OUTSIDERS]
+        self.rivals.pairs.settle([*self.forced, *chosen, *others])
+        found, word = self._claimed(chosen)
+        if word.startswith("near-") and self.task.effort.wanted:
+            for other in islice(self._neighbours(found, others), _NEIGHBOURS):
+                swapped, claimed = self._claimed(other)
+                if not claimed.startswith("near-") and len(swapped) <= len(found):
+                    return swapped, claimed, 0.0
+        return found, word, 0.0
+
+    def _neighbours(self, chosen: set[int], others: list[int]) -> Iterator[set[int]]:
+        """Yield sets that reach the level with one unit in place of another."""
+        for new in others:
+            for old in reversed(self.in_order(chosen)):
+                if new not in chosen and self.verdict((chosen - {old}) | {new}):
+                    yield (chosen - {old}) | {new}
+
+    def _claimed(self, chosen: set[int]) -> tuple[set[int], str]:
+        """Return a set, or a smaller one, from which nothing can be left out as far as is told."""
         word, left = self._removals(self.in_order(chosen))
         if left is None:
-            return super().claim(chosen)
+            found, word, _ = super().claim(chosen)
+            return found, word
         open_ones = len(left) > _MOST_OPEN
         for smaller in left[:_MOST_OPEN]:
             verdict = self.sharp_verdict(smaller)
             if verdict:
-                return self.claim(self.pruned(self.in_order(smaller)))
+                return self._claimed(self.pruned(self.in_order(smaller)))
             open_ones |= verdict is None
-        return chosen, f"near-{word}" if open_ones else word, 0.0
+        return chosen, f"near-{word}" if open_ones else word
 
     def _removals(self, chosen: list[int]) -> tuple[str, list[set[int]] | None]:
         """Return what may be claimed of a set, and which smaller ones no single duel refutes.
