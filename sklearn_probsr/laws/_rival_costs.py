@@ -28,8 +28,8 @@ __all__ = ["RivalCosts"]
 _FAR_APART = 0.02
 _SAMPLES = 100_000
 _RISK = 1e-6
-# Rivals that are ahead less often than this are not looked at in pairs.
-_SLIGHT = 1e-4
+# Rivals that are ahead less often than this are not looked at in pairs: roughly, and sharply.
+_SLIGHT = (3e-4, 3e-3)
 # Where the bounds of single duels make up so much of a width, sharper ones are asked for.
 _ROUGHLY = 4.0
 
@@ -107,12 +107,11 @@ class RivalCosts(View):
         lost = [(1.0 - known.upper, 1.0 - known.lower) for known in self._glances[fixed]]
         order = sorted(range(len(lost)), key=lambda i: -lost[i][1])
         below, above = (np.array([lost[i][side] for i in order]) for side in (0, 1))
-        count = int(np.count_nonzero(above > _SLIGHT))
         most = np.minimum.outer(above, above)
         least = np.zeros_like(most)
-        levels = self.pairs.levels if count > 1 else range(0)
+        levels = self.pairs.levels if len(order) > 1 else range(0)
         for level in levels if delta is not None else levels[:1]:
-            for b in range(1, count):
+            for b in range(1, int(np.count_nonzero(above > _SLIGHT[level]))):
                 for a in range(b):
                     pair = (order[a], order[b])
                     low, high = self.pairs.bounds(pair, self.duels, fixed, level)

@@ -27,8 +27,8 @@ def tables() -> Iterator[Table]:
         "Ten digits",
         "`SufficientReasonExplainer` on scikit-learn's 8 by 8 digits, a `LogisticRegression` of "
         f"ten classes over `Marginals` of all {len(pixels)} rows: {ROWS} rows, one call each, "
-        "after one row of each class, which builds its tables. Size and lower bound of the size are "
-        "medians; what is left is near-subset-minimal, or locally minimal where pixels are many.",
+        "after one row of each class, which builds its tables. Size and lower bound of the size "
+        "are medians; what is left is near-subset-minimal, or locally minimal.",
         ("pixels", "size", "size_lower", "subset-minimal or minimum", "locally", "median", "mean"),
         tuple(lines),
     )

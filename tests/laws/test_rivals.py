@@ -128,7 +128,7 @@ def test_a_duel_bounds_the_size_where_no_set_was_refuted_before() -> None:
 def test_pairs_alone_enclose_every_guarantee(monkeypatch: pytest.MonkeyPatch) -> None:
     """With nothing known but single rivals and pairs: what pairs say is right, and is something."""
     monkeypatch.setattr("sklearn_probsr.laws._rival_costs._together", lambda _: Enclosure(0.0, 1.0))
-    monkeypatch.setattr("sklearn_probsr.laws._rival_costs._SLIGHT", 0.0)
+    monkeypatch.setattr("sklearn_probsr.laws._rival_costs._SLIGHT", (0.0, 0.0))
     narrow = 0
     for seed in range(6):
         case = Rivals(seed, units=5, values=2 + seed % 2)
