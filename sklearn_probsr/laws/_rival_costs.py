@@ -109,7 +109,8 @@ class RivalCosts(View):
         below, above = (np.array([lost[i][side] for i in order]) for side in (0, 1))
         most = np.minimum.outer(above, above)
         least = np.zeros_like(most)
-        levels = self.pairs.levels if len(order) > 1 else range(0)
+        several = np.count_nonzero(above > _SLIGHT[0]) > 1
+        levels = self.pairs.levels if several else range(0)
         for level in levels if delta is not None else levels[:1]:
             for b in range(1, int(np.count_nonzero(above > _SLIGHT[level]))):
                 for a in range(b):
