@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import shap
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -66,6 +67,15 @@ def tables() -> Iterator[Table]:
         "for `Background(X, sample=1000)`, whose sets are counted over all rows.",
         ("what", "rows", "d", "one pass", "first", "passes", "further", "passes"),
         tuple(_other(*asked) for asked in OTHERS),
+    )
+    yield Table(
+        "Large real-valued backgrounds: beside SHAP",
+        "Each row of the first table beside two of SHAP's explainers on the same data, all rows of "
+        "it: `shap.LinearExplainer`, which knows the model and has no set to find, with its set-up "
+        "and one row by `shap_values`; and `shap.explainers.Permutation` with its default number "
+        "of evaluations, which calls the decision function alone. The ratio is to that.",
+        ("rows", "d", "first", "further", "Linear: first", "further", "Permutation", "ratio"),
+        tuple(_beside_shap(*asked[:2]) for asked in LARGE),
     )
     yield _growth()
     yield Table(
@@ -163,6 +173,30 @@ def _large(
         f"<= {most_first}x{or_so}, {most_further}x",
         bool(quick and further <= most_further * passed),
     )
+
+
+def _beside_shap(n: int, d: int) -> Row:
+    case = draw(n, d)
+    _, first, others = _measured(case)
+    masker = shap.maskers.Independent(case.rows, max_samples=n)
+    pair = (case.model.weights, -case.model.threshold)
+    linear, one = shap.LinearExplainer(pair, masker), case.asked[:1]
+    permutation = shap.explainers.Permutation(
+        lambda z: z @ case.model.weights - case.model.threshold, masker
+    )
+    linear_first, linear_further = best_times(
+        REPEATS,
+        lambda: shap.LinearExplainer(pair, masker).shap_values(one),
+        lambda: linear.shap_values(one),
+    )
+    # It takes seconds: once is enough.
+    (theirs,) = best_times(1, lambda: permutation(one, silent=True))
+    further = float(np.median(others))
+    cells = (
+        f"{n:,}", str(d), seconds(first), seconds(further), seconds(linear_first),
+        seconds(linear_further), seconds(theirs), times(theirs / further),
+    )  # fmt: skip
+    return Row(cells)
 
 
 def _growth() -> Table:
