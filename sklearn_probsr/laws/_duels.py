@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sklearn_probsr.laws._certainty import CertainProver
 from sklearn_probsr.laws._independent import IndependentLaw
 from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._pairs import Pairs
+from sklearn_probsr.laws._memo import Memo
+from sklearn_probsr.laws._pairs import PairedSets, Pairs
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rival_costs import RivalCosts
 from sklearn_probsr.laws._rival_prover import RivalProver
@@ -30,7 +31,7 @@ __all__ = ["IndependentDuels"]
 
 # The degree of the spectra of a duel, of which ten classes have ninety.
 _DEGREE = 2**12
-# Beyond this the duels that were asked for first are made anew when they are needed.
+# Beyond this the duels that were not asked for lately are made anew when they are needed.
 _MOST_BYTES = 2**29
 # Completions that are drawn at once: so many numbers.
 _CELLS = 2**20
@@ -42,8 +43,8 @@ class IndependentDuels(Law):
     def __init__(self, model: ArgmaxModel, distribution: Any, source: Source) -> None:
         super().__init__(model, distribution)
         self.argmax, self.source = model, source
-        self._laws: dict[tuple[int, int], IndependentLaw] = {}
-        self._pairs: tuple[int, Pairs] | None = None
+        self._laws: Memo[IndependentLaw] = Memo(_MOST_BYTES, _tables)
+        self._pairs: Memo[Pairs] = Memo(1)  # those of the last winner
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -65,26 +66,21 @@ class IndependentDuels(Law):
 
     def duel(self, winner: int, rival: int) -> IndependentLaw:
         """Return the law of one duel, made once."""
-        pair = (winner, rival)
-        if pair not in self._laws:
-            while self._laws and self.nbytes > _MOST_BYTES:
-                del self._laws[next(iter(self._laws))]
+
+        def make() -> IndependentLaw:
             duel = self.argmax.duel(winner, rival)
-            self._laws[pair] = IndependentLaw(duel, self.distribution, self.source, _DEGREE)
-        return self._laws[pair]
+            return IndependentLaw(duel, self.distribution, self.source, _DEGREE)
+
+        return self._laws.get((winner, rival), make)
 
     def view(self, row: Row) -> RivalCosts:
         """Return one instance, a checked row, before this law."""
         winner = int(self.argmax.winners(row[None, :])[0])
         costs = [law.view(row) for law in self.against(winner)]
-        pairs = self._pairs_of(winner)
-        return RivalCosts(winner, costs, pairs, lambda *asked: self._kept(row, winner, *asked))
-
-    def _pairs_of(self, winner: int) -> Pairs:
-        """Return the rivals of a winner two at a time; those of the last winner are kept."""
-        if self._pairs is None or self._pairs[0] != winner:
-            self._pairs = winner, Pairs(self.against(winner), self.source)
-        return self._pairs[1]
+        pairs = self._pairs.get(winner, lambda: Pairs(self.against(winner), self.source))
+        return RivalCosts(
+            winner, costs, PairedSets(pairs), lambda *asked: self._kept(row, winner, *asked)
+        )
 
     def against(self, winner: int) -> list[IndependentLaw]:
         """Return the laws of the duels of a class with each of its rivals."""
@@ -136,4 +132,10 @@ class IndependentDuels(Law):
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
-        return self.source.nbytes + sum(law.nbytes for law in self._laws.values())
+        pairs = sum(each.nbytes for each in self._pairs.values())
+        return self.source.nbytes + sum(map(_tables, self._laws.values())) + pairs
+
+
+def _tables(law: IndependentLaw) -> int:
+    """Return what the tables of a duel take, beside the source that all duels share."""
+    return law.nbytes - law.source.nbytes

@@ -220,7 +220,8 @@ class IndependentLaw(Law):
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
-        tables = sum(shared.nbytes for shared in self._shared.values() if shared is not None)
+        known = list(self._shared.values())  # another thread may add to them
+        tables = sum(shared.nbytes for shared in known if shared is not None)
         return tables + self.source.nbytes
 
 

@@ -2,7 +2,8 @@
 
 What the units of a model add before two rivals is known state by state, and the product of those
 that no set in question fixes is kept as a plane, one for each pair of rivals (Proposition 83). A
-plane serves all sets of a universe of facts: those of a reason, of which some are left out.
+plane serves all sets of a universe of facts: those of a reason, of which some are left out. So
+planes belong to one instance, and what they are made of to all instances of a class.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from sklearn_probsr.laws._independent import IndependentLaw
 from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.laws._spectra import Shared
 
-__all__ = ["Pairs"]
+__all__ = ["PairedSets", "Pairs"]
 
 # The degrees of planes; all nodes of one along a strip and across.
 _DEGREES = (127, 255)
-# Universes whose planes are kept, and powers of how many states.
+# Powers of so many states are kept.
 _MOST_STATES = 2**14
 
 
@@ -48,8 +49,6 @@ class Pairs:
 
     def __init__(self, duels: list[IndependentLaw], source: Source) -> None:
         self.duels, self.source = duels, source
-        self._universe: frozenset[int] = frozenset()
-        self._planes: dict[tuple[int, int, int], Plane] = {}
         self._powers: dict[tuple[int, int], Powers] = {}
 
     @property
@@ -58,53 +57,12 @@ class Pairs:
         listed = all(isinstance(duel.contributions, Listed) for duel in self.duels)
         known = listed and len(self.states.chances) <= _MOST_STATES
         return range(
-            len(_DEGREES) if known and all(map(self._shared, range(len(self.duels)))) else 0
+            len(_DEGREES) if known and all(map(self.shared, range(len(self.duels)))) else 0
         )
 
-    def settle(self, universe: Collection[int]) -> None:
-        """Say of which units the sets are that will be asked about."""
-        if not self._universe >= set(universe) or len(self._universe) > len(universe) + 4:
-            self._universe = frozenset(universe)
-            self._planes.clear()
-
-    def bounds(
-        self, pair: tuple[int, int], views: list[Costs], fixed: frozenset[int], level: int
-    ) -> tuple[float, float]:
-        """Bound the probability that both rivals are ahead, with some units of the universe known.
-
-        The rivals are numbered as the duels are, and ``views`` are those of one instance.
-        """
-        i, j = pair
-        cuts, blurs = [], 0.0
-        for k in pair:
-            shared = self._shared(k)
-            found = None if shared is None else views[k].cut_of(fixed, shared)
-            if found is None or not -0.5 < found[0] < 0.5:
-                return 0.0, 1.0
-            cuts.append(found[0])
-            blurs += found[1]
-        self.settle(fixed)
-        free = np.array(sorted(self._universe - fixed), dtype=np.int64)
-        degree = _DEGREES[level]
-        return pair_bounds(
-            self._plane(i, j, degree), self.states, self._powers_of(i, degree),
-            self._powers_of(j, degree), free, (cuts[0], cuts[1]), blurs,
-        )  # fmt: skip
-
-    def _shared(self, rival: int) -> Shared | None:
+    def shared(self, rival: int) -> Shared | None:
         """Return the period and the centres of a duel."""
         return self.duels[rival].spectra(True, True, few=True)
-
-    def _plane(self, i: int, j: int, degree: int) -> Plane:
-        key = (i, j, degree)
-        if key not in self._planes:
-            spread = [shared.variance for k in (i, j) if (shared := self._shared(k)) is not None]
-            varying = np.argsort(-sum(spread), kind="stable")
-            units = [u for u in varying.tolist() if u not in self._universe]
-            first, second = self._powers_of(i, degree), self._powers_of(j, degree)
-            at = np.array(units, dtype=np.int64)
-            self._planes[key] = build_plane(self.states, first, second, at)
-        return self._planes[key]
 
     @cached_property
     def states(self) -> States:
@@ -124,7 +82,7 @@ class Pairs:
             found.append((there, shares))
         return found
 
-    def _powers_of(self, rival: int, degree: int) -> Powers:
+    def powers_of(self, rival: int, degree: int) -> Powers:
         key = (rival, degree)
         if key not in self._powers:
             turns = self._turns(rival)
@@ -135,7 +93,7 @@ class Pairs:
 
     def _turns(self, rival: int) -> NDArray[np.float64]:
         """Return what every state contributes before a rival, in turns around its unit's mean."""
-        law, shared = self.duels[rival], self._shared(rival)
+        law, shared = self.duels[rival], self.shared(rival)
         assert shared is not None
         seen = law.contributions
         turns: list[float] = []
@@ -150,7 +108,66 @@ class Pairs:
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
-        tables = [table for powers in self._powers.values() for table in powers[:2]]
-        return sum(table.nbytes for table in tables) + sum(
-            plane.product.nbytes for plane in self._planes.values()
-        )
+        known = list(self._powers.values())  # another thread may add to them
+        return sum(table.nbytes for powers in known for table in powers[:2])
+
+
+class PairedSets:
+    """The sets of one instance, before pairs of its rivals.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+        self._universe: frozenset[int] = frozenset()
+        self._planes: dict[tuple[int, int, int], Plane] = {}
+
+    @property
+    def levels(self) -> range:
+        """How sharply pairs can be looked at."""
+        return self.pairs.levels
+
+    def settle(self, universe: Collection[int]) -> None:
+        """Say of which units the sets are that will be asked about."""
+        if not self._universe >= set(universe) or len(self._universe) > len(universe) + 4:
+            self._universe = frozenset(universe)
+            self._planes.clear()
+
+    def bounds(
+        self, pair: tuple[int, int], views: list[Costs], fixed: frozenset[int], level: int
+    ) -> tuple[float, float]:
+        """Bound the probability that both rivals are ahead, with some units of the universe known.
+
+        The rivals are numbered as the duels are, and ``views`` are those of one instance.
+        """
+        i, j = pair
+        cuts, blurs = [], 0.0
+        for k in pair:
+            shared = self.pairs.shared(k)
+            found = None if shared is None else views[k].cut_of(fixed, shared)
+            if found is None or not -0.5 < found[0] < 0.5:
+                return 0.0, 1.0
+            cuts.append(found[0])
+            blurs += found[1]
+        self.settle(fixed)
+        free = np.array(sorted(self._universe - fixed), dtype=np.int64)
+        degree = _DEGREES[level]
+        return pair_bounds(
+            self._plane(i, j, degree), self.pairs.states, self.pairs.powers_of(i, degree),
+            self.pairs.powers_of(j, degree), free, (cuts[0], cuts[1]), blurs,
+        )  # fmt: skip
+
+    def _plane(self, i: int, j: int, degree: int) -> Plane:
+        key = (i, j, degree)
+        if key not in self._planes:
+            known = map(self.pairs.shared, (i, j))
+            spread = [shared.variance for shared in known if shared is not None]
+            varying = np.argsort(-sum(spread), kind="stable")
+            units = [u for u in varying.tolist() if u not in self._universe]
+            first, second = self.pairs.powers_of(i, degree), self.pairs.powers_of(j, degree)
+            at = np.array(units, dtype=np.int64)
+            self._planes[key] = build_plane(self.pairs.states, first, second, at)
+        return self._planes[key]

@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 from sklearn_probsr.engines._samples import hoeffding_radius
 from sklearn_probsr.laws._costs import Costs
-from sklearn_probsr.laws._pairs import Pairs
+from sklearn_probsr.laws._pairs import PairedSets
 from sklearn_probsr.laws._unions import union_above, union_below
 from sklearn_probsr.laws._view import TOL, View
 from sklearn_probsr.model._enclosure import Enclosure
@@ -41,7 +41,7 @@ class RivalCosts(View):
         self,
         winner: int,
         duels: list[Costs],
-        pairs: Pairs,
+        pairs: PairedSets,
         draw: Callable[..., NDArray[np.int64]],
     ) -> None:
         super().__init__(duels[0].n_units)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import ArgmaxModel, Enclosure, Marginals, Unit, law_of, sufficient_reason
+from sklearn_probsr.laws._duels import IndependentDuels
 
 DELTA = Fraction("0.8")
 
@@ -161,3 +164,31 @@ def test_pairs_prove_what_single_duels_leave_open() -> None:
         assert narrow.width < 0.7 * wide.width
         proved += reason.minimality == "subset-minimal"
     assert proved >= 2
+
+
+@pytest.mark.usefixtures("by_spectra")
+def test_planes_belong_to_one_instance() -> None:
+    """What was asked of another instance, before or at the same time, does not move a bound."""
+    rng = np.random.default_rng(3)
+    rows = rng.integers(0, 3, (200, 20)).astype(float)
+    weights = rng.standard_normal((4, 20))
+    units = [Unit.real(f"x{i}", i) for i in range(20)]
+    model = ArgmaxModel(weights, -weights.sum(axis=1), units=units)
+    asked = [model.check_row(row) for row in rows[:8]]
+
+    known = law_of(model, Marginals.fit(rows))
+    assert isinstance(known, IndependentDuels)
+
+    def fresh() -> IndependentDuels:
+        return IndependentDuels(model, known.distribution, known.source)
+
+    def bounds(law: IndependentDuels, row: Any) -> list[tuple[float, float]]:
+        view = law.view(row)
+        found = [view.enclose(range(first, first + 6)) for first in (0, 3, 9)]
+        return [(one.lower, one.upper) for one in found]
+
+    alone = [bounds(fresh(), row) for row in asked]
+    together = fresh()
+    assert [bounds(together, row) for row in asked] == alone
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(partial(bounds, fresh()), asked * 4)) == alone * 4
