@@ -7,7 +7,9 @@ by sums over pairs of nodes (Proposition 83). Table 3 of docs/guarantees.md is t
 errors.
 
 The product of the units that no set in question fixes is a plane, kept in strips of nodes; strips
-where it is negligible are left out, and what they could add is counted.
+where it is negligible are left out, and what they could add is counted. Operations are rounded one
+by one, as they are written: a compiler that fuses some of them may do so in one process and not
+in another, and bounds would differ in their last digit.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._jit import kernel, strict_inner, strict_kernel
 from sklearn_probsr.engines.coins._vaaler import (
     TAIL,
     TRIG_ERROR,
@@ -93,7 +95,7 @@ def _rounding(states: States, first: Powers, second: Powers, degree: int) -> flo
     return 2.0 * TAIL + total * (factors + arguments + sums)
 
 
-@inner
+@strict_inner
 def _weights(degree: int) -> NDArray[np.float64]:
     """Bound the coefficients of a majorant at 0, 1, 2, ..., and those of its radius (Lemma 82)."""
     out = np.empty((degree + 1, 2))
@@ -106,7 +108,7 @@ def _weights(degree: int) -> NDArray[np.float64]:
     return out
 
 
-@inner
+@strict_inner
 def _times(
     states: States,
     first: Powers,
@@ -135,17 +137,20 @@ def _times(
         for j in range(_STRIP):
             x[j] += a * cosines[j] - b * sines[j]
             y[j] += a * sines[j] + b * cosines[j]
-    total = 0.0
     for j in range(_STRIP):
         u = re[j] * x[j] - im[j] * y[j]
         v = re[j] * y[j] + im[j] * x[j]
         re[j] = u
         im[j] = v
-        total += u * u + v * v
-    return total
+        x[j] = u * u + v * v
+    even, odd = 0.0, 0.0
+    for j in range(0, _STRIP, 2):
+        even += x[j]
+        odd += x[j + 1]
+    return even + odd
 
 
-@kernel
+@strict_kernel
 def _multiplied(
     states: States, first: Powers, second: Powers, units: NDArray[np.int64], lost: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
@@ -189,7 +194,7 @@ class _Arc(NamedTuple):
     radius: NDArray[np.float64]  # (2, degree + 1)
 
 
-@inner
+@strict_inner
 def _arc(beta: float, degree: int) -> _Arc:
     """Return those of the arc from -1/2 to ``beta``."""
     arc = _Arc(np.zeros((2, degree + 1)), np.zeros((2, degree + 1)))
@@ -206,7 +211,7 @@ def _arc(beta: float, degree: int) -> _Arc:
     return arc
 
 
-@kernel
+@strict_kernel
 def pair_bounds(
     plane: Plane,
     states: States,
