@@ -83,6 +83,7 @@ class Pairs:
         return found
 
     def powers_of(self, rival: int, degree: int) -> Powers:
+        """Return what every state adds before a rival, at the nodes up to a degree."""
         key = (rival, degree)
         if key not in self._powers:
             turns = self._turns(rival)

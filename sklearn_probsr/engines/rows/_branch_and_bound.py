@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.rows._counts import Rows, shift
 
-__all__ = ["branch_and_bound", "least_size", "lost_weight", "needed_alone"]
+__all__ = ["branch_and_bound", "least_size", "lost_weight", "most_to_gain", "needed_alone"]
 
 # The most numbers in the table of a branch and bound.
 _MOST_CELLS = 2**26
@@ -59,13 +61,16 @@ def needed_alone(rows: Rows, floor: int, most: int) -> NDArray[np.int64]:
 
 
 @inner
-def _most_to_gain(rows: Rows, size: int, most: NDArray[np.int64]) -> None:
-    """Write down the most that ``left`` members from a position on can add to each row."""
-    h, n = rows.gains.shape
+def most_to_gain(gains: NDArray[Any], size: int, most: NDArray[Any]) -> None:
+    """Write down the most that ``left`` members from a position on can add to each row.
+
+    Gains are whole numbers, of any type.
+    """
+    h, n = gains.shape
     for left in range(1, size + 1):
         for p in range(h - 1, -1, -1):
             for r in range(n):
-                taken = rows.gains[p, r] + most[left - 1, p + 1, r]
+                taken = gains[p, r] + most[left - 1, p + 1, r]
                 most[left, p, r] = max(taken, most[left, p + 1, r])
 
 
@@ -137,7 +142,7 @@ def _branch(
     """Go through the branches; what is chosen is written down (Lemma 32)."""
     h, n = rows.gains.shape
     spent = size * h * n
-    _most_to_gain(rows, size, most)
+    most_to_gain(rows.gains, size, most)
     margins = rows.margins.copy()
     position, left = 0, size
     while spent <= budget:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines.rows._branch_and_bound import most_to_gain
 from sklearn_probsr.engines.rows._counts import Rows
 
 __all__ = ["rounded_search"]
@@ -92,17 +93,6 @@ def _lost(rows: Rounded, gain: NDArray[np.float32]) -> np.float32:
     return lost
 
 
-@inner
-def _most_to_gain(rows: Rounded, size: int, most: NDArray[np.float32]) -> None:
-    """Write down the most that ``left`` members from a position on can add to each row."""
-    h, n = rows.gains.shape
-    for left in range(1, size + 1):
-        for p in range(h - 1, -1, -1):
-            for r in range(n):
-                taken = rows.gains[p, r] + most[left - 1, p + 1, r]
-                most[left, p, r] = max(taken, most[left, p + 1, r])
-
-
 @kernel
 def _branch(
     rows: Rounded,
@@ -116,7 +106,7 @@ def _branch(
     h, n = rows.gains.shape
     each = 1 + n // _AT_ONCE
     spent = size * h * each
-    _most_to_gain(rows, size, most)
+    most_to_gain(rows.gains, size, most)
     position, left = 0, size
     while spent <= budget:
         spent += each
