@@ -21,7 +21,10 @@ from tests.layout import CORE, PACKAGE, ROOT, SHELLS, imports, module_names
 # A name that stands in two rooms, for one thing seen from both.
 SEEN_FROM_TWO_ROOMS = {
     "_batch": ["engines.coins._batch", "engines.sums._batch"],  # kernels for many rows
-    "_matching": ["distributions._matching", "laws._matching"],
+    "_matching": ["distributions._matching", "laws.rows._matching"],
+    "coins": ["engines.coins", "laws.coins"],  # kernels of a kind of sum, and its laws
+    "rows": ["engines.rows", "laws.rows"],
+    "sums": ["engines.sums", "laws.sums"],
 }
 FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}
 
@@ -85,6 +88,22 @@ def test_imports_point_up():
         assert not wrong, f"{name} imports {wrong}, which are not above it"
         graph[name] = inside - {room}
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+@needs_sources
+def test_folders_of_laws_build_on_what_all_laws_share():
+    """A kind of law imports what laws share and kinds before it; only the dispatch knows all."""
+    modules = module_names()
+    kinds = ["", "rows", "sums", "coins", "rivals"]
+
+    def kind(name: str) -> str:
+        inside = name.split(".")[1:]
+        return inside[0] if len(inside) == 2 else ""
+
+    for name in (n for n in modules if n.startswith("laws.") and n != "laws._dispatch"):
+        others = {kind(o) for o in imports(name, modules)[0] if o.startswith("laws.")}
+        known = {*kinds[: kinds.index(kind(name)) + 1]} if "." in name[5:] else {""}
+        assert others <= known, f"{name} imports laws of {others - known}"
 
 
 @needs_sources

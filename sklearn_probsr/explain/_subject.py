@@ -14,7 +14,7 @@ from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._masker import background_data
 from sklearn_probsr.laws._feature_sets import FeatureSets
-from sklearn_probsr.laws._spectra import row_sums
+from sklearn_probsr.laws.sums._spectra import row_sums
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import in_memory, listing
 from sklearn_probsr.model._sparse import SparseRows

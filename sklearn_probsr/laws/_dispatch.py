@@ -10,12 +10,12 @@ import numpy as np
 from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._coins import CoinLaw
-from sklearn_probsr.laws._independent import IndependentLaw
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._seen import Seen, rows_before
 from sklearn_probsr.laws._sources import Given, Source, States
+from sklearn_probsr.laws.coins._coins import CoinLaw
+from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
@@ -43,7 +43,7 @@ def _uniform(model: Model, distribution: Uniform) -> Law:
 
 def _independent(model: Any, distribution: Any, source: Source) -> Law:
     if isinstance(model, ArgmaxModel):
-        from sklearn_probsr.laws._duels import IndependentDuels
+        from sklearn_probsr.laws.rivals._duels import IndependentDuels
 
         return IndependentDuels(model, distribution, source)
     return IndependentLaw(model, distribution, source)
@@ -53,7 +53,7 @@ def _marginals(model: Any, data: Marginals) -> Law:
     if data.is_sparse and isinstance(model, LinearModel):
         rows = rows_before(model, data)
         if isinstance(rows, SparseRows):
-            from sklearn_probsr.laws._thin_laws import ThinLaws
+            from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 
             thin = _thin(model, data, ThinLaws.seen(rows, data.weights))
             if thin is not None:
@@ -64,7 +64,7 @@ def _marginals(model: Any, data: Marginals) -> Law:
 def _product(model: Any, product: Product) -> Law:
     source = Given(model, product)
     if isinstance(model, LinearModel) and model.n_units > _MANY_UNITS:
-        from sklearn_probsr.laws._thin_laws import ThinLaws
+        from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 
         thin = _thin(model, product, ThinLaws.given(product.p))
         if thin is not None:
@@ -77,7 +77,7 @@ def _thin(model: LinearModel, distribution: Any, laws: Any) -> Law | None:
 
     None unless each is a column, in their order, and squares of contributions are floats.
     """
-    from sklearn_probsr.laws._thin_independent import ThinLaw
+    from sklearn_probsr.laws.sums._thin_independent import ThinLaw
 
     largest = float(np.abs(model.weights).max()) * float(np.abs(laws.values).max(initial=0.0))
     thin = largest < _LARGEST and model.first_columns == list(range(model.n_features))
@@ -88,20 +88,20 @@ def _replacement(model: Any, distribution: Background) -> Law:
     if distribution.is_sparse:
         rows = rows_before(model, distribution)
         if isinstance(rows, SparseRows):
-            from sklearn_probsr.laws._sparse_replacement import SparseLaw
+            from sklearn_probsr.laws.rows._sparse_replacement import SparseLaw
 
             return SparseLaw(model, distribution, rows)
     if isinstance(model, ArgmaxModel):
-        from sklearn_probsr.laws._rival_rows import ReplacementDuels
+        from sklearn_probsr.laws.rows._rival_rows import ReplacementDuels
 
         return ReplacementDuels(model, distribution)
-    from sklearn_probsr.laws._replacement import ReplacementLaw
+    from sklearn_probsr.laws.rows._replacement import ReplacementLaw
 
     return ReplacementLaw(model, distribution)
 
 
 def _matching(model: Model, distribution: Matching) -> Law:
-    from sklearn_probsr.laws._matching import MatchingLaw
+    from sklearn_probsr.laws.rows._matching import MatchingLaw
 
     return MatchingLaw(model, distribution)
 

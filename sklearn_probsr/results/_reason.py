@@ -18,7 +18,7 @@ from sklearn_probsr.results._reason_html import reason_card
 from sklearn_probsr.results._sentence import sentence
 
 if TYPE_CHECKING:
-    from sklearn_probsr.laws._neighbours import Matches
+    from sklearn_probsr.laws.rows._neighbours import Matches
     from sklearn_probsr.rules._robustness import Slack
     from sklearn_probsr.rules._rule import Reader, Rule
     from sklearn_probsr.rules._values import Values

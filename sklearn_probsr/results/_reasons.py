@@ -22,7 +22,7 @@ from sklearn_probsr.results._reason import STATUSES, Source, SufficientReason
 from sklearn_probsr.results._reason_html import reasons_table
 
 if TYPE_CHECKING:
-    from sklearn_probsr.laws._neighbours import Matches
+    from sklearn_probsr.laws.rows._neighbours import Matches
     from sklearn_probsr.rules._rule import Reader
 
 __all__ = ["COLUMNS", "SufficientReasons"]

@@ -12,7 +12,7 @@ from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._exact import decimal_fraction
 
 if TYPE_CHECKING:
-    from sklearn_probsr.laws._neighbours import Matches
+    from sklearn_probsr.laws.rows._neighbours import Matches
 
 __all__ = ["CLAIMS", "claim", "cost_text", "count_text", "marked_facts", "sentence"]
 

@@ -41,7 +41,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.explain import _batches, _sharing
-from sklearn_probsr.laws._coins import CoinLaw
+from sklearn_probsr.laws.coins._coins import CoinLaw
 from sklearn_probsr.search._arguments import Options
 from tests.explained import (
     classifier,

@@ -302,7 +302,7 @@ def test_where_columns_come_from_is_found_out_once(monkeypatch: pytest.MonkeyPat
 
 def test_no_kernel_is_compiled_for_no_rows(monkeypatch: pytest.MonkeyPatch):
     """An explainer checks what it is asked for without a search."""
-    from sklearn_probsr.laws._coins import CoinLaw
+    from sklearn_probsr.laws.coins._coins import CoinLaw
 
     def refuse(*_: Any) -> None:
         raise AssertionError

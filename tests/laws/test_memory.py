@@ -21,9 +21,10 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.laws import _coin_view, _coins, _dispatch
+from sklearn_probsr.laws import _dispatch
 from sklearn_probsr.laws._memo import Memo
-from sklearn_probsr.laws._spectra import Shared
+from sklearn_probsr.laws.coins import _coin_view, _coins
+from sklearn_probsr.laws.sums._spectra import Shared
 
 MEGABYTE = 2**20
 

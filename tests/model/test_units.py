@@ -30,7 +30,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.laws import _spectra
+from sklearn_probsr.laws.sums import _spectra
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import UnitCase

@@ -29,7 +29,7 @@ from sklearn_probsr import (
     compare,
     law_of,
 )
-from sklearn_probsr.laws._independent import IndependentLaw
+from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.report._growth import LEVELS
 from tests.oracle import UnitCase
 

@@ -21,10 +21,10 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.engines.coins._deficits import Instance
-from sklearn_probsr.laws._coin_view import CoinView
-from sklearn_probsr.laws._coins import CoinLaw
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._task import Found, Task
+from sklearn_probsr.laws.coins._coin_view import CoinView
+from sklearn_probsr.laws.coins._coins import CoinLaw
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.search._local import search
 from tests.interpreted import examples
@@ -479,8 +479,8 @@ def no_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a probability is computed")
 
-    monkeypatch.setattr("sklearn_probsr.laws._ranking.build_tables", refuse)
-    monkeypatch.setattr("sklearn_probsr.laws._coin_batch.lattice_rows", refuse)
+    monkeypatch.setattr("sklearn_probsr.laws.coins._ranking.build_tables", refuse)
+    monkeypatch.setattr("sklearn_probsr.laws.coins._coin_batch.lattice_rows", refuse)
     monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.fourier", refuse)
     monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.lattice", refuse)
     monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.enumeration", refuse)

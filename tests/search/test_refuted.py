@@ -14,8 +14,9 @@ import pytest
 
 from sklearn_probsr import Background, LinearModel, Unit, law_of
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
-from sklearn_probsr.laws import _branches, _rows_prover
 from sklearn_probsr.laws._task import Effort, Found, Limits, Task
+from sklearn_probsr.laws.rows import _rows_prover
+from sklearn_probsr.laws.sums import _branches
 from sklearn_probsr.search._local import search
 from tests.refutable import Refutable, binary, categorical, many_valued
 

@@ -7,7 +7,7 @@ import pytest
 
 from sklearn_probsr import LinearModel, guarantee, sufficient_reasons
 from sklearn_probsr.engines.coins._deficits import Instance
-from sklearn_probsr.laws._ranking import EFFORTS, Ranking
+from sklearn_probsr.laws.coins._ranking import EFFORTS, Ranking
 from tests.engines.questions import meet_in_the_middle
 from tests.interpreted import long_loops
 

@@ -9,7 +9,7 @@ from sklearn_probsr import Background, LinearModel, sufficient_reason
 from sklearn_probsr.engines.rows._branch_and_bound import branch_and_bound
 from sklearn_probsr.engines.rows._counts import Rows
 from sklearn_probsr.engines.rows._rounded_search import rounded_search
-from sklearn_probsr.laws import _rows_prover
+from sklearn_probsr.laws.rows import _rows_prover
 from tests.engines.rows.cases import all_sets, kept, some_rows
 from tests.interpreted import long_loops
 

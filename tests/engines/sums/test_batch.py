@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import LinearModel, Product, sufficient_reasons
-from sklearn_probsr.laws import _spectra
+from sklearn_probsr.laws.sums import _spectra
 from tests.interpreted import cases
 from tests.oracle import Case, product_guarantee
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr.engines.sums._priced_sets import Limits, Offers, branch
-from sklearn_probsr.laws._chain_search import SpectrumScout
+from sklearn_probsr.laws.sums._chain_search import SpectrumScout
 from tests.engines.sums.test_refuting import MAKERS
 from tests.interpreted import INTERPRETED, cases
 from tests.refutable import Refutable

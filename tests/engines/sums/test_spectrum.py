@@ -12,7 +12,7 @@ from sklearn_probsr.engines.coins._vaaler import TRIG_ERROR
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._spectrum import set_bounds
 from sklearn_probsr.engines.sums._tabulation import Law, _factors, build_spectrum
-from sklearn_probsr.laws._costs import Costs
+from sklearn_probsr.laws.sums._costs import Costs
 from tests.interpreted import long_loops
 
 KINDS = ("normal", "student", "heavy", "integers")

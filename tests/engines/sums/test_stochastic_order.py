@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_probsr.engines.sums._stochastic_order import undominated, within
-from sklearn_probsr.laws._refuter import ranked
+from sklearn_probsr.laws.sums._refuter import ranked
 
 LAWS = st.lists(
     st.lists(

@@ -1,0 +1,1 @@
+"""Laws of several classes over independent units: one duel with each rival."""

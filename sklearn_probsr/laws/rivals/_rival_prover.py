@@ -1,0 +1,158 @@
+"""Proofs before several rivals: what one duel refutes, all of them together do.
+
+A set that keeps the class ahead of all rivals with probability delta keeps it ahead of each one
+with that probability. So a set that some duel refutes is refuted, and no set is smaller than the
+smallest of any duel (Lemma 80).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from itertools import combinations, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws.rivals._rival_costs import RivalCosts
+from sklearn_probsr.laws.sums._independent import IndependentLaw, IndependentProver
+
+__all__ = ["RivalProver"]
+
+# All choices of so many units are left out, to prove a set subset-minimal.
+_MOST_MIXED = 14
+# Of these, so many may be left to be looked at one by one.
+_MOST_OPEN = 256
+# Where a proof fails, so many units beside a set are put in place of its own, in so many ways.
+_OUTSIDERS, _NEIGHBOURS = 4, 3
+
+
+class RivalProver(Prover):
+    """The sets of one instance before several rivals, where unknown units are independent.
+
+    ``duels`` are the laws of the duels, in the order of the view's own.
+    """
+
+    def __init__(self, duels: list[IndependentLaw], view: RivalCosts, task: Task) -> None:
+        super().__init__(view, task)
+        self.rivals, self._duels = view, duels
+
+    @cached_property
+    def provers(self) -> list[IndependentProver]:
+        """What is known of the sets before each rival, those that need most units first."""
+        each = [
+            IndependentProver(law, view, self.task)
+            for law, view in zip(self._duels, self.rivals.duels, strict=True)
+        ]
+        return sorted(each, key=lambda one: -(one.guess(one.members) or 0))
+
+    def verdict(self, chosen: Collection[int]) -> bool | None:
+        """Tell whether a set of members reaches the level, by the quick bounds of the duels."""
+        known = self.rivals.glance([*self.forced, *chosen], self.task.delta)
+        return (known >= self.task.delta).value
+
+    def sharp_verdict(self, chosen: Collection[int]) -> bool | None:
+        """Tell the same by all that is known."""
+        return super().verdict(chosen)
+
+    def worth(self, chosen: Collection[int]) -> float:
+        """Return what the guarantee of a set surely is, by the quick bounds of the duels."""
+        return self.rivals.glance([*self.forced, *chosen]).lower
+
+    def settled(self, chosen: Collection[int]) -> bool | None:
+        """Tell whether a set reaches delta as a reader would: by the bounds that are shown."""
+        verdict = self.sharp_verdict(chosen)
+        return (self.guarantee(chosen) >= self.task.delta).value if verdict is None else verdict
+
+    # --- the sets of a size ------------------------------------------------------------------
+
+    def bound_least(self, size: int) -> None:
+        """Raise ``least``: no set is smaller than the smallest of a duel (Lemma 80)."""
+        for one in self.provers:
+            self._raise_by(one, size)
+
+    def _raise_by(self, one: IndependentProver, size: int) -> None:
+        """Raise ``least`` by a duel: from a guess upwards as far as it goes, or else downwards."""
+        size = min(size, len(one.members) + 1)  # it has no larger sets
+        asked = min(max((one.guess(one.members) or 0) - 1, self.least), size - 1)
+        while asked >= self.least and one.look(asked)[0] is not False:
+            asked -= 1
+        if asked < self.least:
+            return
+        self.least = asked + 1
+        while self.least < size and one.look(self.least)[0] is False:
+            self.least += 1
+
+    # --- what is proved of a set -------------------------------------------------------------
+
+    def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
+        """Prove that nothing can be left out, or leave it out.
+
+        Where that stays open, neighbours of the same size are looked at: a proof of one is as good.
+        """
+        others = [u for u in self.orders[-1] if u not in chosen][:_OUTSIDERS]
+        self.rivals.pairs.settle([*self.forced, *chosen, *others])
+        found, word = self._claimed(chosen)
+        if word.startswith("near-") and self.task.effort.wanted:
+            for other in islice(self._neighbours(found, others), _NEIGHBOURS):
+                swapped, claimed = self._claimed(other)
+                if not claimed.startswith("near-") and len(swapped) <= len(found):
+                    return swapped, claimed, 0.0
+        return found, word, 0.0
+
+    def _neighbours(self, chosen: set[int], others: list[int]) -> Iterator[set[int]]:
+        """Yield sets that reach the level with one unit in place of another."""
+        for new in others:
+            for old in reversed(self.in_order(chosen)):
+                if new not in chosen and self.verdict((chosen - {old}) | {new}):
+                    yield (chosen - {old}) | {new}
+
+    def _claimed(self, chosen: set[int]) -> tuple[set[int], str]:
+        """Return a set, or a smaller one, from which nothing can be left out as far as is told."""
+        word, left = self._removals(self.in_order(chosen))
+        if left is None:
+            found, word, _ = super().claim(chosen)
+            return found, word
+        open_ones = len(left) > _MOST_OPEN
+        for smaller in left[:_MOST_OPEN]:
+            verdict = self.sharp_verdict(smaller)
+            if verdict:
+                return self._claimed(self.pruned(self.in_order(smaller)))
+            open_ones |= verdict is None
+        return chosen, f"near-{word}" if open_ones else word
+
+    def _removals(self, chosen: list[int]) -> tuple[str, list[set[int]] | None]:
+        """Return what may be claimed of a set, and which smaller ones no single duel refutes.
+
+        The larger come first; None where spectra know nothing of them.
+        """
+        mixed = [u for u in chosen if u not in self.pure]
+        if len(mixed) > _MOST_MIXED or len(chosen) > _MOST_MIXED + 4:
+            singles = [set(few) for few in combinations(chosen, len(chosen) - 1)]
+            return "locally-minimal", [one for one in singles if self.verdict(one) is not False]
+        masks = self._left(chosen) if chosen else np.zeros((0, 0), dtype=np.bool_)
+        if masks is None:
+            return "subset-minimal", None
+        masks = masks[np.argsort(-masks.sum(axis=1), kind="stable")]
+        units = np.array(chosen, dtype=np.intp)
+        return "subset-minimal", [set(units[mask].tolist()) for mask in masks]
+
+    def _left(self, chosen: list[int]) -> NDArray[np.bool_] | None:
+        """Return the proper subsets that no single duel refutes, as masks."""
+        left: NDArray[np.bool_] | None = None
+        fixed = frozenset([*self.forced, *chosen])
+        for one in sorted(self.provers, key=lambda one: one.costs.glance(fixed).lower):
+            each = (refuter.subsets_left(0, chosen, 2 ** len(chosen)) for refuter in one.refuters())
+            masks = next((found for found in each if found is not None), None)
+            if masks is None:
+                continue
+            if left is None:
+                left = masks
+            else:
+                known = {mask.tobytes() for mask in masks}
+                left = left[[mask.tobytes() in known for mask in left]]
+            if len(left) == 0:
+                break
+        return left

@@ -1,0 +1,79 @@
+"""The law of rows that share facts: those with the facts of a set are counted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.distributions._matching import Matching
+from sklearn_probsr.engines.rows._facts import Rules
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._leaning import column_mean, mean_doubts
+from sklearn_probsr.laws._memo import Memo
+from sklearn_probsr.laws._seen import checked_rows, weighted_means
+from sklearn_probsr.laws._task import Found, Task
+from sklearn_probsr.laws._view import Row
+from sklearn_probsr.laws.rows._fewest_facts import fewest_facts, rules_of
+from sklearn_probsr.laws.rows._neighbours import Neighbours, Table, states_of
+from sklearn_probsr.model._base import Model
+
+__all__ = ["MatchingLaw"]
+
+
+class MatchingLaw(Law):
+    """A model before rows of which those count that share the facts of a set."""
+
+    conditional = True
+
+    def __init__(self, model: Model, distribution: Matching) -> None:
+        super().__init__(model, distribution)
+        self.rows = checked_rows(model, distribution)
+        real = [unit.name for unit in model.units or () if unit.states is None]
+        if real:
+            raise InvalidInputError(
+                f"Matching compares facts for equality, and {real[0]!r} is real-valued. Bin it "
+                "first, for instance by a KBinsDiscretizer in the pipeline, or declare its values "
+                "as states of a Unit."
+            )
+        self.confidence = distribution.confidence
+        self._tables: dict[int, Table] = {}
+        self.rules: Memo[Rules] = Memo(8)  # what reaches a level, by level
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average."""
+        return weighted_means(self.rows, self.distribution.weights)
+
+    @cached_property
+    def mean_doubts(self) -> NDArray[np.float64]:
+        """How far the mean of each column may be off."""
+        return mean_doubts(self.rows)
+
+    def mean_of(self, column: int) -> Fraction:
+        """Return the mean of a column, exactly."""
+        return column_mean(self.rows, column, self.distribution.weights)
+
+    def view(self, row: Row) -> Neighbours:
+        """Return one instance, a checked row, before this law."""
+        rows = row[None, :]
+        winner = int(self.model.winners(rows)[0])
+        if winner not in self._tables:
+            table = Table(self.model, self.distribution, self.rows, winner)
+            self._tables[winner] = table
+        return Neighbours(self._tables[winner], self.distribution, states_of(self.model, rows)[0])
+
+    def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
+        """Answer all rows; here a fact also chooses the rows that count, so no order is best."""
+        rules = self.rules.get(task.delta, lambda: rules_of(self.distribution, task.delta))
+        for i in range(len(rows)):
+            fewest_facts(i, self.view(rows[i]), task.of_row(i), rules, found)
+        return {}
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the tables take."""
+        return int(self.rows.nbytes) + sum(table.nbytes for table in self._tables.values())

@@ -1,0 +1,230 @@
+"""The sets of one instance over background rows: exact counts, and proofs of a minimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines.rows._branch_and_bound import branch_and_bound, least_size
+from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
+from sklearn_probsr.engines.rows._greed import greedy
+from sklearn_probsr.engines.rows._programme import MOST_PRICE, solve
+from sklearn_probsr.engines.rows._pruning import is_needed, prune
+from sklearn_probsr.engines.rows._rounded_search import rounded_search
+from sklearn_probsr.engines.sums._batch import MOST_MIXED
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._scout import Scout
+from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws.rows._rows_scout import RowsScout
+from sklearn_probsr.laws.rows._rows_view import RowsView, places
+from sklearn_probsr.model._enclosure import Enclosure
+
+__all__ = ["RowsProver"]
+
+# Of more gains the relaxation of a programme is too weak to prove what the other searches do not.
+_MOST_PROGRAMMED = 2**16
+
+
+class RowsProver(Prover):
+    """The sets of one instance, of which rows of a data set are counted."""
+
+    def __init__(self, view: RowsView, task: Task) -> None:
+        super().__init__(view, task)
+        self.seen = view
+        self.total, self.doubt, delta = view.total, view.doubt, task.delta
+        # The least weight that reaches delta.
+        self.needed = -(-delta.numerator * self.total // delta.denominator)
+        n = len(self.seen.margins)
+        self.for_proofs = task.effort.more_visits(n, len(self.members))
+        self.budget = task.effort.visits(n) + self.for_proofs
+        self.rows, self.safe = self.seen.opened(self.members, task.include)
+        self.most = self.safe + int(self.rows.weights.sum())  # no set keeps more
+        self.places = {u: j for j, u in enumerate(self.members)}
+        self.weights: dict[frozenset[int], int] = {}
+        self.tried = len(self.members) + 1  # the least size that a programme was asked for
+        self.deep = task.effort.deep_visits(n)
+
+    def weight(self, chosen: Collection[int]) -> int:
+        """Return the weight of the rows that keep the class with a set of members fixed."""
+        key = frozenset(chosen)
+        if key not in self.weights:
+            kept, _, unsure = kept_weight(self.rows, self._at(key), self.doubt)
+            self.weights[key] = (
+                self.seen.weight([*self.forced, *key]) if unsure else self.safe + int(kept)
+            )
+        return self.weights[key]
+
+    def _at(self, chosen: Collection[int]) -> NDArray[np.intp]:
+        return places([self.places[u] for u in chosen])
+
+    def verdict(self, chosen: Collection[int]) -> bool:
+        """Tell whether a set of members reaches the level."""
+        return self.weight(chosen) >= self.needed
+
+    def worth(self, chosen: Collection[int]) -> int:
+        """Return the weight of the rows that keep the class."""
+        return self.weight(chosen)
+
+    def guarantee(self, chosen: Collection[int]) -> Enclosure:
+        """Return the exact share of the rows that keep the class with a set of members fixed."""
+        return Enclosure.of(Fraction(self.weight(chosen), self.total))
+
+    def proposals(self) -> list[list[int]]:
+        """Return orders of the members: by mean gain, and as greed takes them in two ways."""
+        needed = float(self.needed - self.safe)
+        orders = [greedy(self.rows, needed, hinge) for hinge in (False, True)]
+        return [self.members, *([self.members[j] for j in order] for order in orders)]
+
+    def prefix(self, order: list[int]) -> list[int] | None:
+        """Return the shortest prefix of an order that reaches the level."""
+        needed, doubt = self.needed - self.safe, self.doubt
+        kept, unsure = kept_along(self.rows, self._at(order), doubt, needed, 0)
+        if unsure.any():
+            return super().prefix(order)
+        return order[: len(kept) - 1] if kept[-1] >= needed else None
+
+    def pruned(self, order: list[int]) -> set[int]:
+        """Leave out what is not needed, the last and least first, until every unit is."""
+        needed, doubt = self.needed - self.safe, self.doubt
+        stays, sure = prune(self.rows, self._at(order), needed, doubt)
+        if not sure:
+            return super().pruned(order)
+        return {u for u, stay in zip(order, stays, strict=True) if stay}
+
+    def scout(self, prices: dict[int, int]) -> Scout:
+        """Return what looks ahead for the cheapest set: what each row can gain at a price."""
+        if not RowsScout.knows(self.rows):
+            return super().scout(prices)
+        spare = self.most - self.needed
+        return RowsScout(self.members, prices, self.verdict, self.rows, spare, -self.doubt)
+
+    def programmed(self, prices: dict[int, int], below: int) -> tuple[set[int] | None, int]:
+        """Look for a set that costs less than ``below`` by an integer programme."""
+        each = [prices[u] for u in self.members]
+        if max(each, default=0) > MOST_PRICE:
+            return None, 0
+        left, seconds = self.needed - self.safe, self.task.effort.time_limit
+        costs = np.array(each, dtype=np.int64)
+        mask, bound = solve(self.rows, left, -self.doubt, below, seconds, costs)
+        if mask is None:
+            return None, bound
+        found = {self.members[j] for j in np.flatnonzero(mask)}
+        return (found if self.verdict(found) else None), bound
+
+    def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
+        """Prove that nothing can be left out, or leave it out."""
+        if self.monotone and self.pruned(self.in_order(chosen)) == chosen:
+            return chosen, "subset-minimal", 0.0  # Corollary 4b
+        mixed = [u for u in self.in_order(chosen) if u not in self.pure]
+        if len(mixed) <= MOST_MIXED:
+            order = [*mixed, *(u for u in self.in_order(chosen) if u in self.pure)]
+            left, doubt = self.needed - self.safe, self.doubt
+            if is_needed(self.rows, self._at(order), len(mixed), left, doubt):
+                return chosen, "subset-minimal", 0.0
+        return super().claim(chosen)
+
+    def best_of(self, size: int) -> set[int]:
+        """Return the best set found of at most a size."""
+        order = [self.members[j] for j in greedy(self.rows, math.inf, False)]
+        sizes = [size] if self.monotone else range(size + 1)
+        best = max((set(order[:k]) for k in sizes), key=self.worth)
+        while not self.monotone:
+            better = next(
+                (s for k in range(size + 1) for s in [self._better(k, self.weight(best))] if s),
+                None,
+            )
+            if better is None:
+                return best
+            best = better
+        return self.improve(best)
+
+    def bound_least(self, size: int) -> None:
+        """Raise ``least``, up to a size, by what each row needs on its own."""
+        floor = -self.doubt
+        self.least = least_size(self.rows, self.needed - self.safe, floor, size)
+
+    def look(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most ``size`` members by branch and bound, then by a programme."""
+        if self.monotone and self.deep > 0 and size < len(self.members):
+            verdict, found = self._deep_look(size)
+            if verdict is not None:
+                return verdict, found
+        sizes = [size] if self.monotone else range(size, self.least - 1, -1)
+        verdicts = []
+        for k in sizes:
+            verdict, found = self._look(k, self.needed)
+            if verdict:
+                return True, found
+            verdicts.append(verdict)
+        if None in verdicts:
+            return self._programmed(size) if self.task.effort.thorough else (None, set())
+        return False, set()
+
+    def _deep_look(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for sets with gains rounded up, the smallest first; what is refuted stays so."""
+        for k in range(self.least, size + 1):
+            left = self.needed - self.safe
+            verdict, mask, spent = rounded_search(self.rows, k, left, -self.doubt, self.deep)
+            self.deep -= spent
+            found = {self.members[j] for j in mask.nonzero()[0].tolist()}
+            if verdict == 1 and self.verdict(found):
+                return True, found
+            if verdict != 0:
+                self.deep = 0  # what is left is the exact search, and the programme
+                return None, set()
+            self.least = k + 1  # no set of k reaches the level, and none of fewer (Lemma 110)
+        return False, set()
+
+    def _programmed(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most a size by an integer programme, once for each such size."""
+        if size >= self.tried or self.rows.gains.size > _MOST_PROGRAMMED:
+            return None, set()
+        self.tried = size
+        left, floor = self.needed - self.safe, -self.doubt
+        mask, bound = solve(self.rows, left, floor, size + 1, self.task.effort.time_limit)
+        self.least = max(self.least, bound)
+        if mask is not None:
+            found = {self.members[j] for j in np.flatnonzero(mask)}
+            if len(found) <= size and self.verdict(found):
+                return True, found
+        return (False if bound > size else None), set()
+
+    def improve(self, chosen: set[int]) -> set[int]:
+        """Return the best set of the same size, as far as the budget goes."""
+        self.budget, self.for_proofs = self.budget - self.for_proofs, 0
+        while better := self._better(len(chosen), self.weight(chosen)):
+            chosen = better
+        return chosen
+
+    def _better(self, size: int, weight: int) -> set[int] | None:
+        """Return a set of a size that keeps more than a weight, if one is found."""
+        verdict, found = self._look(size, weight + 1) if self.budget > 0 else (None, set())
+        return found if verdict else None
+
+    def _look(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of exactly a size with some weight."""
+        if needed > self.most:
+            return False, set()
+        floor = -self.doubt
+        verdict, mask, spent = branch_and_bound(
+            self.rows, size, needed - self.safe, floor, self.budget
+        )
+        self.budget -= spent
+        found = {self.members[j] for j in mask.nonzero()[0].tolist()}
+        if verdict == 1 and not self.seen.exact and self.weight(found) < needed:
+            return self._look_exactly(size, needed)
+        return (None if verdict < 0 else verdict == 1), found
+
+    def _look_exactly(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
+        """Try every set, if they are few, with all the digits of long integers."""
+        if math.comb(len(self.members), size) > self.task.effort.limits.most_sets:
+            return None, set()
+        for chosen in combinations(self.members, size):
+            if self.weight(chosen) >= needed:
+                return True, set(chosen)
+        return False, set()

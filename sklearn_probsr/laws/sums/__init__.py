@@ -1,0 +1,1 @@
+"""Laws of independent units: what is unknown is a sum of independent costs."""

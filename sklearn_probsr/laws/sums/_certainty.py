@@ -1,0 +1,87 @@
+"""Certainty over independent units: what is unknown fits the margin at worst, before every rival.
+
+No probability is asked for that (Proposition 8), and no unit that is known can break it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._scout import CoverScout
+from sklearn_probsr.laws.sums._costs import Costs
+from sklearn_probsr.model._enclosure import Enclosure
+
+__all__ = ["CertainProver"]
+
+
+class CertainProver(Prover):
+    """The sets of one instance that keep its class for certain.
+
+    ``likely`` knows the same sets by their probability, and ``duels`` are what units cost before
+    each rival; of two classes there is one.
+    """
+
+    def __init__(self, likely: Prover, duels: Sequence[Costs]) -> None:
+        super().__init__(likely.view, likely.task)
+        self.likely, self.duels = likely, duels
+        self.pure, self.monotone = set(self.members), True
+
+    def verdict(self, chosen: Collection[int]) -> bool:
+        """Tell whether a set of members keeps the class for certain."""
+        return all(duel.is_certain([*self.forced, *chosen]) for duel in self.duels)
+
+    def guarantee(self, chosen: Collection[int]) -> Enclosure:
+        """Enclose the guarantee of a set for a reader; it agrees with the verdict."""
+        return self.view.enclose([*self.forced, *chosen])
+
+    def proposals(self) -> list[list[int]]:
+        """Return the members by the most that they cost; before several rivals, in two orders."""
+        if len(self.duels) == 1:
+            return [sorted(self.members, key=self.duels[0].most, reverse=True)]
+        return [self.members, self._by_excess()]
+
+    def prefix(self, order: list[int]) -> list[int] | None:
+        """Return the shortest prefix of an order that keeps the class for certain."""
+        along = self._along(self.duels, order)
+        return order[: along.index(True)] if along[-1] else None
+
+    def _along(self, duels: Sequence[Costs], order: list[int]) -> list[bool]:
+        each = (duel.certain_along([*self.forced, *order])[len(self.forced) :] for duel in duels)
+        return [all(sure) for sure in zip(*each, strict=True)]
+
+    def _by_excess(self) -> list[int]:
+        worst = np.array([duel.moments.score for duel in self.duels])
+        margins = np.array([duel.moments.margin for duel in self.duels])
+        excess = worst.sum(axis=1) - worst[:, self.forced].sum(axis=1) - margins
+        order: list[int] = []
+        free = list(self.members)
+        while free:
+            left = np.maximum(excess[:, None] - worst[:, free], 0.0).sum(axis=0)
+            # Once nothing is left, the largest costs come first.
+            best = free[int(np.lexsort((-worst[:, free].sum(axis=0), left))[0])]
+            order.append(best)
+            free.remove(best)
+            excess -= worst[:, best]
+        return order
+
+    def bound_least(self, size: int) -> None:
+        """Raise ``least``: before a single rival the largest costs are the fewest that do."""
+        for duel in self.duels:
+            largest = sorted(self.members, key=duel.most, reverse=True)
+            self.least = max(self.least, self._along([duel], largest).index(True))
+
+    def scout(self, prices: dict[int, int]) -> CoverScout:
+        """Return what looks ahead for the cheapest set: what members cost at worst adds up."""
+        covers, needed = [], []
+        for duel in self.duels:
+            worst, beyond = duel.at_worst
+            covers.append([worst[u] for u in self.members])
+            needed.append(beyond - sum(worst[u] for u in self.forced))
+        return CoverScout(self.members, prices, self.verdict, covers, needed)
+
+    def best_of(self, size: int) -> set[int]:
+        """Return the best set found of at most a size, certain or not."""
+        return self.likely.best_of(size)

@@ -1,0 +1,116 @@
+"""Independent units that are mostly zero, as the words of documents are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines.sums._batch import MOST_MIXED
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws._view import Row, View
+from sklearn_probsr.laws.sums._certainty import CertainProver
+from sklearn_probsr.laws.sums._thin_laws import ThinLaws, ThinSpectrum
+from sklearn_probsr.laws.sums._thin_view import ThinCosts
+from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._sparse import one_row
+
+__all__ = ["ThinLaw"]
+
+# So many units beyond twice a guess are tried.
+_BEYOND = 64
+
+
+class ThinLaw(Law):
+    """A model of two classes whose unknown units are independent and mostly zero."""
+
+    takes_sparse = True
+
+    def __init__(self, model: LinearModel, distribution: Any, laws: ThinLaws) -> None:
+        super().__init__(model, distribution)
+        self.linear, self.laws = model, laws
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average when they are unknown."""
+        return self.laws.means
+
+    @cached_property
+    def spectrum(self) -> ThinSpectrum:
+        """The sum of what all units contribute."""
+        return ThinSpectrum(self.laws, self.linear)
+
+    def view(self, row: Row) -> ThinCosts:
+        """Return one instance, a checked row, before this law."""
+        positive = bool(self.linear.is_positive(one_row(row))[0])
+        return ThinCosts(self.linear, self.spectrum, row, positive)
+
+    def prover(self, view: View, task: Task) -> Prover:
+        """Return what is known of the sets of an instance at one level."""
+        assert isinstance(view, ThinCosts)
+        prover = _ThinProver(view, task)
+        return CertainProver(prover, [view]) if task.delta == 1 else prover  # type: ignore[list-item]
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the tables take."""
+        return self.laws.nbytes + self.spectrum.nbytes
+
+
+class _ThinProver(Prover):
+    """The sets of one instance: each is looked up in the spectrum."""
+
+    def __init__(self, view: ThinCosts, task: Task) -> None:
+        self.view, self.task, self.costs = view, task, view
+        self.forced = list(task.include)
+        self._rankings = view.rankings(view.open_to(task))
+        sizes = [view.guess(self.forced, order, task.delta) for order in self._rankings]
+        most = min(sizes) * 1.25 + 2
+        # Beside the first, by mean cost, the orders that promise the shortest sets.
+        some = [k for k, size in enumerate(sizes) if k == 0 or size <= most]
+        self.orders = [self._rankings[k].tolist() for k in some]
+        self._guesses = {id(order): sizes[k] for k, order in zip(some, self.orders, strict=True)}
+        self._short = [order for order in self.orders if self._guesses[id(order)] <= most]
+        self.members, by_mean = self.orders[0], self._rankings[0]
+        self.pure = set(by_mean[~view.may_hurt(by_mean)].tolist())
+        self.monotone = len(self.pure) == len(self.members)
+        self.least = 0
+
+    @cached_property
+    def _place(self) -> NDArray[np.intp]:
+        """Where each unit is among the members; -1 if it is none."""
+        place = np.full(self.view.n_units, -1, dtype=np.intp)
+        place[self._rankings[0]] = np.arange(len(self.members))
+        return place
+
+    def in_order(self, chosen: Collection[int]) -> list[int]:
+        """Return a set in the order of the members."""
+        places = np.sort(self._place[np.array([*chosen], dtype=np.intp)])
+        return [self.members[k] for k in places[places >= 0].tolist()]
+
+    def proposals(self) -> list[list[int]]:
+        """Return the orders that promise the shortest sets for a normal law."""
+        return self._short
+
+    def prefix(self, order: list[int]) -> list[int] | None:
+        """Return the shortest prefix found, from a guess on: there are too many to be tried."""
+        at = self._guesses.get(id(order))
+        if at is None:
+            at = self.costs.guess(self.forced, np.array(order, dtype=np.intp), self.task.delta)
+        return self._stepwise(order[: 2 * at + _BEYOND], at)
+
+    def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
+        """Prove that nothing can be left out, or leave it out; few sets are looked at."""
+        mixed = len(chosen - self.pure)
+        if mixed <= MOST_MIXED and 2**mixed > self.task.effort.limits.few_sets:
+            # One by one, and no word on leaving out several at once.
+            verdicts = [self.verdict(chosen - {u}) for u in sorted(chosen)]
+            if not any(verdicts):
+                word = "locally-minimal"
+                return chosen, f"near-{word}" if None in verdicts else word, 0.0
+        return super().claim(chosen)
