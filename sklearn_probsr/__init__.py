@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     )
     from sklearn_probsr.adapters import Adapted, Additive, adapt, register_adapter, to_linear_model
     from sklearn_probsr.adapters._dummies import group_dummies
-    from sklearn_probsr.adapters._scorecard import scorecard
+    from sklearn_probsr.adapters.classifiers._scorecard import scorecard
     from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
     from sklearn_probsr.distributions._matching import Matching
     from sklearn_probsr.exceptions import (
@@ -147,7 +147,7 @@ _HOMES = {
     "model._units": ("Unit",),
     "adapters": ("Adapted", "Additive", "adapt", "register_adapter", "to_linear_model"),
     "adapters._dummies": ("group_dummies",),
-    "adapters._scorecard": ("scorecard",),
+    "adapters.classifiers._scorecard": ("scorecard",),
     "exceptions": ("InvalidInputError", "ProbSRError", "UndecidedError", "UnreachableError"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

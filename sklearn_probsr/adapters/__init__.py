@@ -2,12 +2,12 @@
 
 from sklearn_probsr.adapters._adapt import adapt, to_linear_model
 from sklearn_probsr.adapters._adapted import Adapted
-from sklearn_probsr.adapters._additive import Additive
-from sklearn_probsr.adapters._parts import Affine, Linear, PerColumn, Words
+from sklearn_probsr.adapters._declarations import Affine, Linear, PerColumn, Words
 from sklearn_probsr.adapters._registry import register_adapter
-from sklearn_probsr.adapters._shapes import Categories, Steps
 from sklearn_probsr.adapters._supported import support_table
-from sklearn_probsr.adapters._threshold import Threshold
+from sklearn_probsr.adapters.classifiers._additive import Additive
+from sklearn_probsr.adapters.classifiers._shapes import Categories, Steps
+from sklearn_probsr.adapters.classifiers._threshold import Threshold
 
 __all__ = [
     "Adapted",

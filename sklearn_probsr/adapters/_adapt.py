@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.adapters._adapted import Adapted
 from sklearn_probsr.adapters._agreement import compare
-from sklearn_probsr.adapters._columns import Base, Columns, Kind, listed, may_go
-from sklearn_probsr.adapters._decision import Choice, Contest, Decision, choose, contest
 from sklearn_probsr.adapters._follow import follow
-from sklearn_probsr.adapters._gathering import Gathering
-from sklearn_probsr.adapters._raw import RawColumns, raw_columns
+from sklearn_probsr.adapters._raw_columns import RawColumns, raw_columns
 from sklearn_probsr.adapters._registry import name_of
-from sklearn_probsr.adapters._running import Input
-from sklearn_probsr.adapters._states import make_units
+from sklearn_probsr.adapters.classifiers._decision import Choice, Contest, Decision, choose, contest
+from sklearn_probsr.adapters.units._columns import Base, Columns, Kind, listed, may_go
+from sklearn_probsr.adapters.units._gathering import Gathering
+from sklearn_probsr.adapters.units._pipeline_units import make_units
+from sklearn_probsr.adapters.units._place_rows import Input
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model

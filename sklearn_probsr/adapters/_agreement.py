@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._additive import Additive
-from sklearn_probsr.adapters._decision import Choice, Contest
-from sklearn_probsr.adapters._running import names_may_lack
+from sklearn_probsr.adapters.classifiers._additive import Additive
+from sklearn_probsr.adapters.classifiers._decision import Choice, Contest
+from sklearn_probsr.adapters.units._place_rows import names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model
 

@@ -10,26 +10,20 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_probsr.adapters._declarations import Affine, Linear, PerColumn, Weights, Words
+from sklearn_probsr.adapters._registry import find, name_of
+
 # Importing the adapters fills the registry.
-from sklearn_probsr.adapters import (  # noqa: F401
-    _affine,
-    _boosted,
-    _classifiers,
-    _compose,
-    _ducks,
-    _encoders,
+from sklearn_probsr.adapters.classifiers import (  # noqa: F401
+    _additive_classifiers,
+    _linear_classifiers,
+    _linear_lookalikes,
     _threshold,
     _wrappers,
 )
-from sklearn_probsr.adapters._additive import Additive
-from sklearn_probsr.adapters._columns import Columns
-from sklearn_probsr.adapters._decision import Decision
-from sklearn_probsr.adapters._parts import Affine, Linear, PerColumn, Weights, Words
-from sklearn_probsr.adapters._per_column import PerColumnStep
-from sklearn_probsr.adapters._registry import find, name_of
-from sklearn_probsr.adapters._running import Output
-from sklearn_probsr.adapters._terms import added_up
-from sklearn_probsr.adapters._vocabulary import weights_of, words_of
+from sklearn_probsr.adapters.classifiers._additive import Additive
+from sklearn_probsr.adapters.classifiers._decision import Decision
+from sklearn_probsr.adapters.classifiers._terms import added_up
 from sklearn_probsr.adapters.packages import (  # noqa: F401
     _category_encoders,
     _feature_engine,
@@ -41,6 +35,11 @@ from sklearn_probsr.adapters.packages import (  # noqa: F401
     _statsmodels,
     _xgboost,
 )
+from sklearn_probsr.adapters.steps import _affine, _compose, _encoders  # noqa: F401
+from sklearn_probsr.adapters.steps._per_column import PerColumnStep
+from sklearn_probsr.adapters.steps._text_words import weights_of, words_of
+from sklearn_probsr.adapters.units._columns import Columns
+from sklearn_probsr.adapters.units._place_rows import Output
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["check_fitted", "follow"]

@@ -63,7 +63,7 @@ def features_of(
     ``path`` and ``model_path`` are for the messages, ``taken`` are columns that were taken away,
     ``ids`` the one that names rows. Without ``predict`` cells are not looked at.
     """
-    from sklearn_probsr.adapters._raw import raw_columns
+    from sklearn_probsr.adapters._raw_columns import raw_columns
 
     if not hasattr(model, "predict"):
         raise InvalidInputError(f"{model_path} holds no classifier, but a {type(model).__name__}.")

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.adapters._columns import is_missing
-from sklearn_probsr.adapters._parts import PerColumn
+from sklearn_probsr.adapters._declarations import PerColumn
 from sklearn_probsr.adapters._refusals import CannotFollowError
 from sklearn_probsr.adapters._registry import name_of, registered_from
+from sklearn_probsr.adapters.units._columns import is_missing
 
 __all__: list[str] = []
 

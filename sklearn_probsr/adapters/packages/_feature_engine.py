@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sklearn_probsr.adapters._columns import is_missing
-from sklearn_probsr.adapters._parts import Affine, PerColumn
+from sklearn_probsr.adapters._declarations import Affine, PerColumn
 from sklearn_probsr.adapters._refusals import CannotFollowError
 from sklearn_probsr.adapters._registry import name_of, registered_from
-from sklearn_probsr.adapters._shapes import Steps
-from sklearn_probsr.adapters._trees import float32_cuts
+from sklearn_probsr.adapters.classifiers._shapes import Steps
+from sklearn_probsr.adapters.classifiers._trees import float32_cuts
+from sklearn_probsr.adapters.units._columns import is_missing
 
 __all__: list[str] = []
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._additive import Additive
-from sklearn_probsr.adapters._columns import is_missing
-from sklearn_probsr.adapters._parts import sigmoid
+from sklearn_probsr.adapters._declarations import sigmoid
 from sklearn_probsr.adapters._registry import registered_from
-from sklearn_probsr.adapters._shapes import Categories, Steps, Term
+from sklearn_probsr.adapters.classifiers._additive import Additive
+from sklearn_probsr.adapters.classifiers._shapes import Categories, Steps, Term
+from sklearn_probsr.adapters.units._columns import is_missing
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

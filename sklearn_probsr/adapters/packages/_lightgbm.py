@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.adapters._additive import Additive
-from sklearn_probsr.adapters._parts import sigmoid
+from sklearn_probsr.adapters._declarations import sigmoid
 from sklearn_probsr.adapters._registry import name_of, registered_from
-from sklearn_probsr.adapters._shapes import Categories, Steps, Term
-from sklearn_probsr.adapters._trees import CONSTRAINED, Tree, mixed_columns, summed
+from sklearn_probsr.adapters.classifiers._additive import Additive
+from sklearn_probsr.adapters.classifiers._shapes import Categories, Steps, Term
+from sklearn_probsr.adapters.classifiers._trees import CONSTRAINED, Tree, mixed_columns, summed
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.adapters._columns import Columns
-from sklearn_probsr.adapters._parts import PerColumn
+from sklearn_probsr.adapters._declarations import PerColumn
 from sklearn_probsr.adapters._registry import Part, registered, registered_from
+from sklearn_probsr.adapters.units._columns import Columns
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

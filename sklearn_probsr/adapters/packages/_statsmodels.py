@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._columns import Columns
-from sklearn_probsr.adapters._decision import Decision
-from sklearn_probsr.adapters._parts import Linear, PerColumn, boundary, sigmoid
+from sklearn_probsr.adapters._declarations import Linear, PerColumn, sigmoid
+from sklearn_probsr.adapters._float_order import boundary
 from sklearn_probsr.adapters._registry import Part, name_of, registered, registered_from
-from sklearn_probsr.adapters._running import Rows
+from sklearn_probsr.adapters.classifiers._decision import Decision
+from sklearn_probsr.adapters.units._columns import Columns
+from sklearn_probsr.adapters.units._place_rows import Rows
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
 

@@ -11,14 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._additive import Additive
-from sklearn_probsr.adapters._columns import Columns, is_missing
-from sklearn_probsr.adapters._decision import Decision
-from sklearn_probsr.adapters._parts import Linear, identity, sigmoid
+from sklearn_probsr.adapters._declarations import Linear, identity, sigmoid
 from sklearn_probsr.adapters._registry import name_of, registered_from
-from sklearn_probsr.adapters._shapes import Categories, Term
-from sklearn_probsr.adapters._terms import added_up
-from sklearn_probsr.adapters._trees import CONSTRAINED, Tree, float32_cuts, mixed_columns, summed
+from sklearn_probsr.adapters.classifiers._additive import Additive
+from sklearn_probsr.adapters.classifiers._decision import Decision
+from sklearn_probsr.adapters.classifiers._shapes import Categories, Term
+from sklearn_probsr.adapters.classifiers._terms import added_up
+from sklearn_probsr.adapters.classifiers._trees import (
+    CONSTRAINED,
+    Tree,
+    float32_cuts,
+    mixed_columns,
+    summed,
+)
+from sklearn_probsr.adapters.units._columns import Columns, is_missing
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

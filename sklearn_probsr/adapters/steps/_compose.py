@@ -12,11 +12,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.semi_supervised import SelfTrainingClassifier
 
-from sklearn_probsr.adapters._by_name import is_sampler
-from sklearn_probsr.adapters._columns import Columns, stack
+from sklearn_probsr.adapters._named_columns import is_sampler
 from sklearn_probsr.adapters._refusals import CannotFollowError
 from sklearn_probsr.adapters._registry import registered, registered_from
-from sklearn_probsr.adapters._running import Output, Taken
+from sklearn_probsr.adapters.units._columns import Columns, stack
+from sklearn_probsr.adapters.units._place_rows import Output, Taken
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.adapters._registry import name_of
-from sklearn_probsr.adapters._shapes import Categories, Steps, Term
+from sklearn_probsr.adapters.classifiers._shapes import Categories, Steps, Term
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["CONSTRAINED", "Ensemble", "Tree", "float32_cuts", "mixed_columns", "summed"]

@@ -1,4 +1,4 @@
-"""Sharpened: cuts that were carried back through a scaler, put where the raw column has them.
+"""Sharp cuts: those carried back through a scaler, put where the raw column has them.
 
 Rounding moves a cut by some floats, so that "age ≥ 45.00000000000001" may be said of an age of 45.
 The fitted steps themselves say where the state changes, and which numbers they cannot tell apart.
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._columns import Carried, Cut, Domain
-from sklearn_probsr.adapters._labels import candidates
-from sklearn_probsr.adapters._parts import from_ordinal, ordinal
+from sklearn_probsr.adapters._float_order import from_ordinal, ordinal
+from sklearn_probsr.adapters.units._columns import Carried, Cut, Domain
+from sklearn_probsr.adapters.units._labels import candidates
 from sklearn_probsr.model._units import exact_text
 
 __all__ = ["sharpened"]

@@ -1,4 +1,4 @@
-"""Units of a pipeline: which columns of the linear model belong to a raw column, in which states.
+"""Units of a pipeline: the columns of the model that belong to a raw column, and their states.
 
 The states are found by running the fitted transformers on raw values that stand for all others, so
 that they are what the pipeline really computes; a value that it refuses cannot occur.
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._columns import Base, Carried, Domain, Kind
-from sklearn_probsr.adapters._gathering import Gathering
-from sklearn_probsr.adapters._labels import Candidate, candidates, extras, label
-from sklearn_probsr.adapters._running import as_floats
-from sklearn_probsr.adapters._sharpened import sharpened
+from sklearn_probsr.adapters.units._columns import Base, Carried, Domain, Kind
+from sklearn_probsr.adapters.units._gathering import Gathering
+from sklearn_probsr.adapters.units._labels import Candidate, candidates, extras, label
+from sklearn_probsr.adapters.units._place_rows import as_floats
+from sklearn_probsr.adapters.units._sharp_cuts import sharpened
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._units import Unit
 

@@ -1,13 +1,13 @@
-"""Linear classifiers of any library that have what scikit-learn's have."""
+"""Linear lookalikes: classifiers of any library that have what scikit-learn's linear ones have."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sklearn_probsr.adapters._columns import Columns
-from sklearn_probsr.adapters._decision import Decision
-from sklearn_probsr.adapters._parts import Linear
+from sklearn_probsr.adapters._declarations import Linear
 from sklearn_probsr.adapters._registry import name_of, registered_alike
+from sklearn_probsr.adapters.classifiers._decision import Decision
+from sklearn_probsr.adapters.units._columns import Columns
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

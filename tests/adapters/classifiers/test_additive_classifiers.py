@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
-from sklearn_probsr.adapters._trees import float32_cuts
+from sklearn_probsr.adapters.classifiers._trees import float32_cuts
 
 RNG = np.random.default_rng(0)
 N = 300

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.adapters._additive import Additive
-from sklearn_probsr.adapters._by_name import needed_columns
+from sklearn_probsr.adapters._declarations import Linear, Words
 from sklearn_probsr.adapters._follow import check_fitted
-from sklearn_probsr.adapters._parts import Linear, Words
+from sklearn_probsr.adapters._named_columns import needed_columns
 from sklearn_probsr.adapters._registry import Entry, entry_of, find, name_of
+from sklearn_probsr.adapters.classifiers._additive import Additive
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import as_array, check_names, in_memory, listing, no_table
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._columns import Cut, is_missing
+from sklearn_probsr.adapters.units._columns import Cut, is_missing
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing, no_number, value_kind
 from sklearn_probsr.model._units import exact_text

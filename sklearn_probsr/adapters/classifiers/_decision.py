@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._columns import Columns
-from sklearn_probsr.adapters._parts import Linear
+from sklearn_probsr.adapters._declarations import Linear
+from sklearn_probsr.adapters.units._columns import Columns
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.adapters._columns import Cut, Domain, is_missing
+from sklearn_probsr.adapters.units._columns import Cut, Domain, is_missing
 from sklearn_probsr.model._units import MISSING, exact_text
 
 __all__ = ["Candidate", "candidates", "extras", "is_number", "label"]

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from sklearn_probsr.adapters._additive import Additive, n_scores
-from sklearn_probsr.adapters._columns import Columns, Kind
-from sklearn_probsr.adapters._decision import Decision
-from sklearn_probsr.adapters._parts import Linear, PerColumn
+from sklearn_probsr.adapters._declarations import Linear, PerColumn
 from sklearn_probsr.adapters._registry import Part, name_of, registered
-from sklearn_probsr.adapters._shapes import Categories, Steps, Term, evaluated
+from sklearn_probsr.adapters.classifiers._additive import Additive, n_scores
+from sklearn_probsr.adapters.classifiers._decision import Decision
+from sklearn_probsr.adapters.classifiers._shapes import Categories, Steps, Term, evaluated
+from sklearn_probsr.adapters.units._columns import Columns, Kind
 
 __all__ = ["added_up"]
 

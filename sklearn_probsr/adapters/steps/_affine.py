@@ -33,7 +33,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
-from sklearn_probsr.adapters._parts import Affine, PerColumn, Weights
+from sklearn_probsr.adapters._declarations import Affine, PerColumn, Weights
 from sklearn_probsr.adapters._registry import registered
 from sklearn_probsr.exceptions import InvalidInputError
 

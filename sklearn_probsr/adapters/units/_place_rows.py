@@ -1,4 +1,4 @@
-"""Rows: how the columns at any place of a pipeline are computed from the raw ones.
+"""Rows at a place of a pipeline: what its own fitted steps make of the raw ones.
 
 Every step is run by scikit-learn itself, on the rows that it would get in the pipeline.
 """

@@ -1,4 +1,4 @@
-"""By name: which columns of a frame an estimator's own `predict` finds wherever they are."""
+"""Named columns: those of a frame that an estimator's own `predict` finds wherever they are."""
 
 from __future__ import annotations
 

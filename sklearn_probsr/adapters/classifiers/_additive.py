@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.adapters._shapes import Categories, Steps, Term, as_term, check_values
+from sklearn_probsr.adapters.classifiers._shapes import (
+    Categories,
+    Steps,
+    Term,
+    as_term,
+    check_values,
+)
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
 

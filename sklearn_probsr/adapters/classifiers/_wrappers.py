@@ -15,11 +15,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 
-from sklearn_probsr.adapters._columns import Columns, stack
-from sklearn_probsr.adapters._decision import Decision
-from sklearn_probsr.adapters._parts import Linear, boundary, identity, sigmoid
+from sklearn_probsr.adapters._declarations import Linear, identity, sigmoid
+from sklearn_probsr.adapters._float_order import boundary
 from sklearn_probsr.adapters._registry import name_of, registered
-from sklearn_probsr.adapters._running import Rows
+from sklearn_probsr.adapters.classifiers._decision import Decision
+from sklearn_probsr.adapters.units._columns import Columns, stack
+from sklearn_probsr.adapters.units._place_rows import Rows
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, overload
 
 from scipy import sparse
 
-from sklearn_probsr.adapters._columns import Base, Columns, Kind
-from sklearn_probsr.adapters._parts import Words
+from sklearn_probsr.adapters._declarations import Words
 from sklearn_probsr.adapters._registry import name_of
-from sklearn_probsr.adapters._running import Output, Rows
+from sklearn_probsr.adapters.units._columns import Base, Columns, Kind
+from sklearn_probsr.adapters.units._place_rows import Output, Rows
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["Buckets", "Hashed", "weights_of", "word_labels", "words_of"]

@@ -19,10 +19,10 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from sklearn_probsr.adapters._columns import is_missing, same
-from sklearn_probsr.adapters._parts import PerColumn, Words
+from sklearn_probsr.adapters._declarations import PerColumn, Words
 from sklearn_probsr.adapters._registry import registered
-from sklearn_probsr.adapters._vocabulary import Buckets
+from sklearn_probsr.adapters.steps._text_words import Buckets
+from sklearn_probsr.adapters.units._columns import is_missing, same
 
 __all__: list[str] = []
 

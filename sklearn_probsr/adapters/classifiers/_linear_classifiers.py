@@ -26,11 +26,11 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, Multin
 from sklearn.preprocessing import Binarizer
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from sklearn_probsr.adapters._columns import Columns, Kind
-from sklearn_probsr.adapters._decision import Decision
-from sklearn_probsr.adapters._parts import Linear, PerColumn, sigmoid
+from sklearn_probsr.adapters._declarations import Linear, PerColumn, sigmoid
 from sklearn_probsr.adapters._registry import name_of, registered
-from sklearn_probsr.adapters._running import Rows, as_floats
+from sklearn_probsr.adapters.classifiers._decision import Decision
+from sklearn_probsr.adapters.units._columns import Columns, Kind
+from sklearn_probsr.adapters.units._place_rows import Rows, as_floats
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []

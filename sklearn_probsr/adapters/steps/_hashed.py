@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.feature_extraction import FeatureHasher
 
-from sklearn_probsr.adapters._columns import Base
+from sklearn_probsr.adapters.units._columns import Base
 
 __all__ = ["words_in"]
 

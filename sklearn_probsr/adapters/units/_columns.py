@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sklearn_probsr.adapters._running import Rows
+from sklearn_probsr.adapters.units._place_rows import Rows
 
 __all__ = [
     "Base",

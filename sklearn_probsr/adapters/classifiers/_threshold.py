@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._columns import Columns
-from sklearn_probsr.adapters._decision import Decision
-from sklearn_probsr.adapters._parts import boundary
+from sklearn_probsr.adapters._float_order import boundary
 from sklearn_probsr.adapters._registry import name_of, registered
-from sklearn_probsr.adapters._running import Rows
+from sklearn_probsr.adapters.classifiers._decision import Decision
+from sklearn_probsr.adapters.units._columns import Columns
+from sklearn_probsr.adapters.units._place_rows import Rows
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["Threshold"]

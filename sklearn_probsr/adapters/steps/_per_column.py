@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sklearn_probsr.adapters._columns import Base, Carried, Columns, Domain, Kind, stack
-from sklearn_probsr.adapters._parts import PerColumn
+from sklearn_probsr.adapters._declarations import PerColumn
 from sklearn_probsr.adapters._registry import name_of
-from sklearn_probsr.adapters._running import Output, as_floats
+from sklearn_probsr.adapters.units._columns import Base, Carried, Columns, Domain, Kind, stack
+from sklearn_probsr.adapters.units._place_rows import Output, as_floats
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._units import exact_text
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-from sklearn_probsr.adapters._columns import Base
-from sklearn_probsr.adapters._running import Rows, as_floats, names_may_lack
+from sklearn_probsr.adapters.units._columns import Base
+from sklearn_probsr.adapters.units._place_rows import Rows, as_floats, names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import no_number, value_kind
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows

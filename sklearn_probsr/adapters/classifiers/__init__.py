@@ -1,0 +1,1 @@
+"""Classifiers: the scores by which each kind decides, linear or sums of functions."""

@@ -1,0 +1,1 @@
+"""From columns to units: the raw column of each, its states, and what these are called."""
