@@ -57,7 +57,7 @@ bench: $(VENV)/.test ## Run the benchmarks
 
 # An environment of their own: Dask, Spark and Ray take most of a gigabyte.
 clusters: build/clusters/.ready ## Run the scripts for Dask, Spark and Ray on these
-	@build/clusters/bin/python -m pytest -q -rs -p no:cacheprovider tests/explain/test_engines.py
+	@build/clusters/bin/python -m pytest -q -rs -p no:cacheprovider tests/explain/frames/test_engines.py
 
 build/clusters/.ready: pyproject.toml
 	@$(if $(FOUND),,$(error $(TOO_OLD)))

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     )
     from sklearn_probsr.explain._explainer import SufficientReasonExplainer
     from sklearn_probsr.explain._explanation import ReasonExplanation
-    from sklearn_probsr.explain._rule_cover import RuleCover
-    from sklearn_probsr.explain._rule_sets import Rules
     from sklearn_probsr.explain._scorers import guarantee_scorer, neg_reason_size_scorer
     from sklearn_probsr.explain._transformer import SufficientReasonTransformer
+    from sklearn_probsr.explain.rules._rule_cover import RuleCover
+    from sklearn_probsr.explain.rules._rule_sets import Rules
     from sklearn_probsr.laws._dispatch import law_of, register_law
     from sklearn_probsr.laws._law import Law
     from sklearn_probsr.laws._view import View
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from sklearn_probsr.questions._outlook import Outlook, outlook
     from sklearn_probsr.report._audit import Audit, audit
     from sklearn_probsr.report._coded_rows import ReasonCodes
-    from sklearn_probsr.report._compare import compare
-    from sklearn_probsr.report._comparison import Comparison
     from sklearn_probsr.report._reason_codes import reason_codes
+    from sklearn_probsr.report.comparison._compare import compare
+    from sklearn_probsr.report.comparison._comparison import Comparison
     from sklearn_probsr.results._curve import GuaranteeCurve
     from sklearn_probsr.results._reason import SufficientReason
     from sklearn_probsr.results._reasons import SufficientReasons
@@ -125,9 +125,9 @@ _HOMES = {
     "questions._outlook": ("Outlook", "outlook"),
     "report._audit": ("Audit", "audit"),
     "report._coded_rows": ("ReasonCodes",),
-    "report._compare": ("compare",),
+    "report.comparison._compare": ("compare",),
     "report._reason_codes": ("reason_codes",),
-    "report._comparison": ("Comparison",),
+    "report.comparison._comparison": ("Comparison",),
     "results._curve": ("GuaranteeCurve",),
     "distributions._completions": ("Background", "Marginals", "Product", "Uniform"),
     "model._enclosure": ("Enclosure", "Verdict"),
@@ -138,8 +138,8 @@ _HOMES = {
     "model._linear": ("LinearModel",),
     "results._reason": ("SufficientReason",),
     "results._reasons": ("SufficientReasons",),
-    "explain._rule_cover": ("RuleCover",),
-    "explain._rule_sets": ("Rules",),
+    "explain.rules._rule_cover": ("RuleCover",),
+    "explain.rules._rule_sets": ("Rules",),
     "rules._condition": ("Condition",),
     "rules._rule": ("Rule",),
     "explain._scorers": ("guarantee_scorer", "neg_reason_size_scorer"),

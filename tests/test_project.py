@@ -23,7 +23,9 @@ SEEN_FROM_TWO_ROOMS = {
     "_batch": ["engines.coins._batch", "engines.sums._batch"],  # kernels for many rows
     "_matching": ["distributions._matching", "laws.rows._matching"],
     "coins": ["engines.coins", "laws.coins"],  # kernels of a kind of sum, and its laws
+    "questions": ["explain.questions", "questions"],  # of rows as they come, and of one decision
     "rows": ["engines.rows", "laws.rows"],
+    "rules": ["explain.rules", "rules"],  # of the rows of a frame, and of one reason
     "sums": ["engines.sums", "laws.sums"],
 }
 FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}

@@ -19,7 +19,7 @@ from sklearn_probsr.model._checks import listing
 
 if TYPE_CHECKING:
     from sklearn_probsr.explain._explainer import SufficientReasonExplainer
-    from sklearn_probsr.report._comparison import Comparison
+    from sklearn_probsr.report.comparison._comparison import Comparison
 
 __all__ = ["Case", "Request", "label_text", "load_case", "split"]
 
@@ -175,7 +175,7 @@ class Case:
 
     def compared(self, n: int | None, dependence: bool) -> Comparison:
         """Return the first rows, or all, compared with SHAP."""
-        from sklearn_probsr.report._compare import compare_explained
+        from sklearn_probsr.report.comparison._compare import compare_explained
 
         explainer = self.explainer()
         return compare_explained(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from sklearn_probsr.cli._case import Case, Request
-    from sklearn_probsr.report._comparison import Comparison
+    from sklearn_probsr.report.comparison._comparison import Comparison
 
 __all__ = ["main"]
 

@@ -93,7 +93,7 @@ def explain_files(request: Request, output: Path, args: Any) -> tuple[str, int]:
 
 def _explain(run: _Run, jobs: int | None) -> None:
     """Explain what is not finished, with a bar for those who watch."""
-    from sklearn_probsr.explain._progress import progress
+    from sklearn_probsr.explain.jobs._progress import progress
 
     waiting: deque[tuple[int, dict[str, Any]]] = deque()
 

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from shap._serializable import Deserializer, Serializable, Serializer
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain._batches import Question, check_jobs, check_seed
 from sklearn_probsr.explain._explanation import ReasonExplanation
-from sklearn_probsr.explain._grouped import grouped_subject
-from sklearn_probsr.explain._guarantees import RowGuarantees
-from sklearn_probsr.explain._masker import background_data, distribution_of
-from sklearn_probsr.explain._partitions import Partitions
-from sklearn_probsr.explain._questions import RowQuestions
-from sklearn_probsr.explain._reader import RowReader
-from sklearn_probsr.explain._sifted import check_on_error, sift, warn_of
-from sklearn_probsr.explain._subject import Prepared, subject_again, subject_of
-from sklearn_probsr.explain._verification import Verified
+from sklearn_probsr.explain.frames._flagged_rows import check_on_error, sift, warn_of
+from sklearn_probsr.explain.frames._partitions import Partitions
+from sklearn_probsr.explain.jobs._batches import Question, check_jobs, check_seed
+from sklearn_probsr.explain.questions._row_guarantees import RowGuarantees
+from sklearn_probsr.explain.questions._row_questions import RowQuestions
+from sklearn_probsr.explain.questions._verification import Verified
+from sklearn_probsr.explain.rules._row_reader import RowReader
+from sklearn_probsr.explain.subjects._grouped import grouped_subject
+from sklearn_probsr.explain.subjects._masker import background_data, distribution_of
+from sklearn_probsr.explain.subjects._subject import Prepared, subject_again, subject_of
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._sparse import SparseRows

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain._frames import gains, table
-from sklearn_probsr.explain._index import built_index, joined_index
-from sklearn_probsr.explain._pending import Pending, filled_values
-from sklearn_probsr.explain._rule_sets import Rules, rules_of
+from sklearn_probsr.explain._pending_values import Pending, filled_values
 from sklearn_probsr.explain._sliced import SlicedExplanation
+from sklearn_probsr.explain.frames._reason_frames import gains, table
+from sklearn_probsr.explain.frames._row_index import built_index, joined_index
+from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
 from sklearn_probsr.model._sparse import to_sparse
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons

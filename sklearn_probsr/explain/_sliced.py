@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from shap import _explanation
 from slicer import Obj, Slicer
 
-from sklearn_probsr.explain._index import row_index
-from sklearn_probsr.explain._pending import Pending
-from sklearn_probsr.explain._row_answers import alternatives_table
+from sklearn_probsr.explain._pending_values import Pending
+from sklearn_probsr.explain.frames._row_index import row_index
+from sklearn_probsr.explain.questions._row_answers import alternatives_table
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._reasons import SufficientReasons

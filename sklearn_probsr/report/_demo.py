@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from sklearn_probsr import plots
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.report._compare import compare
+from sklearn_probsr.report.comparison._compare import compare
 
 if TYPE_CHECKING:
     from sklearn_probsr.explain._explanation import ReasonExplanation
-    from sklearn_probsr.report._comparison import Comparison
+    from sklearn_probsr.report.comparison._comparison import Comparison
 
 __all__ = ["demo"]
 

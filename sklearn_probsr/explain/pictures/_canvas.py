@@ -12,7 +12,7 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
-from sklearn_probsr.explain._sifted import count_flagged
+from sklearn_probsr.explain.frames._flagged_rows import count_flagged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,1 @@
+"""Frames: rows as they come in, and reasons as they go out."""

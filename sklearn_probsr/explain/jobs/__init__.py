@@ -1,0 +1,1 @@
+"""Jobs: many rows in pieces, which processes and machines can share."""

@@ -1,0 +1,1 @@
+"""What an explainer answers of rows as they come, beside their reasons."""

@@ -1,0 +1,197 @@
+"""Guarantees of rows as they come: of sets that somebody names, and of every size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain.frames._flagged_rows import Sifted, sift
+from sklearn_probsr.explain.questions._row_answers import RowSequence
+from sklearn_probsr.explain.subjects._subject import Subject
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.results._curve import GuaranteeCurve
+from sklearn_probsr.search._arguments import check_tol
+
+__all__ = ["GuaranteeCurves", "RowGuarantees"]
+
+
+class GuaranteeCurves(RowSequence[GuaranteeCurve]):
+    """The curves of some rows; made by `SufficientReasonExplainer.guarantee_curve`.
+
+    ``curves[i]`` is that of a row, a slice is some of them.
+
+    Parameters
+    ----------
+    curves : sequence of GuaranteeCurve
+    feature_names : sequence of str
+        What the features are called that a curve's ``order`` counts.
+    index : pandas Index
+        What the rows are called.
+    """
+
+    def __init__(
+        self, curves: Sequence[GuaranteeCurve], feature_names: Sequence[str], index: Any
+    ) -> None:
+        super().__init__(curves, index)
+        self.feature_names = tuple(feature_names)
+
+    def __repr__(self) -> str:
+        return f"GuaranteeCurves(<{len(self)} rows, {len(self.feature_names)} features>)"
+
+    def to_frame(self) -> Any:
+        """Return one line for each row and size.
+
+        Returns
+        -------
+        DataFrame
+            With columns ``feature`` (the one that is fixed last; None of size 0), ``lower`` and
+            ``upper``. The index is that of the rows, with one more level, ``size``.
+        """
+        import pandas as pd
+
+        sizes = len(self.feature_names) + 1
+        rows, size = np.repeat(np.arange(len(self)), sizes), np.tile(np.arange(sizes), len(self))
+        names = np.array([*self.feature_names, None], dtype=object)
+        order = [[-1, *curve.order.tolist()] for curve in self]
+        levels = [self.index.get_level_values(k)[rows] for k in range(self.index.nlevels)]
+        index = pd.MultiIndex.from_arrays([*levels, size], names=[*self.index.names, "size"])
+        fixed = names[np.array(order, dtype=np.intp).ravel()]
+        lower, upper = (
+            np.concatenate([np.zeros(0), *(getattr(curve, end) for curve in self)])
+            for end in ("lower", "upper")
+        )
+        feature = pd.Series(fixed, index=index, dtype=object)  # so that None stays None
+        return pd.DataFrame({"feature": feature, "lower": lower, "upper": upper})
+
+
+class RowGuarantees:
+    """What an explainer says of sets that were not searched for."""
+
+    law: Law
+    on_error: str
+    _subject: Subject
+
+    def guarantee(self, X: Any, features: Any, *, tol: float = 1e-4) -> Any:
+        """Enclose the probability that fixing some features of each row keeps its class.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+            As the estimator takes them.
+        features : iterable of int or str, or one such for each row
+            The features to fix, by name or position: any set, also one that another method found.
+            ``reasons.reason_mask`` and ``reasons.to_frame()["reason"]`` are one for each row.
+        tol : float, default=1e-4
+            The width to aim for; see the function `guarantee`.
+
+        Returns
+        -------
+        DataFrame
+            With columns ``lower`` and ``upper``, one line for each row, and the index of X. An
+            invalid row has 0 and 1; see ``on_error``.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn_probsr import SufficientReasonExplainer
+        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+        >>> explainer = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)
+        >>> explainer.guarantee(X[:2], ["x1"])
+           lower  upper
+        0    0.5    0.5
+        1    0.5    0.5
+        """
+        taken = sift(self._subject, X, self.on_error)
+        return _bounds(self.law, taken, features, tol)
+
+    def guarantee_curve(self, X: Any, *, tol: float = 1e-4) -> GuaranteeCurves:
+        """Enclose the guarantee of every size along one order of the features of each row.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+            As the estimator takes them.
+        tol : float, default=1e-4
+            The width to aim for at each size.
+
+        Returns
+        -------
+        GuaranteeCurves
+            A sequence with the `GuaranteeCurve` of each row, and all of them as one frame:
+            ``to_frame()``.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn_probsr import SufficientReasonExplainer
+        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+        >>> explainer = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)
+        >>> explainer.guarantee_curve(X[:1]).to_frame().reset_index("size")
+           size feature  lower  upper
+        0     0    None    0.5    0.5
+        0     1      x0    1.0    1.0
+        0     2      x2    1.0    1.0
+        0     3      x1    1.0    1.0
+        """
+        return _curves(self.law, sift(self._subject, X, self.on_error), tol)
+
+
+def _curves(law: Law, taken: Sifted, tol: float) -> GuaranteeCurves:
+    """Return the curve of every row; nothing is known of an invalid one."""
+    width, units = check_tol(tol), law.model.n_units
+    found = []
+    for i, row in enumerate(taken.rows):
+        if i in taken.invalid:
+            nothing = (np.arange(units), np.zeros(units + 1), np.ones(units + 1))
+            found.append(GuaranteeCurve(*nothing, law.distribution))
+            continue
+        view = law.view(row)
+        order = view.ranking()
+        known = view.along(order, width)
+        found.append(GuaranteeCurve.of(order, known, view.monotone, law.distribution))
+    taken.warn(3)
+    return GuaranteeCurves(found, law.model.unit_names, taken.index)
+
+
+def _bounds(law: Law, taken: Sifted, features: Any, tol: float) -> Any:
+    """Return a frame with the bounds of one set for each row; 0 and 1 of an invalid one."""
+    import pandas as pd
+
+    width, sets = check_tol(tol), _sets(law, features, len(taken))
+    bounds = np.tile([0.0, 1.0], (len(taken), 1))
+    for i in taken.at.tolist():
+        known = law.view(taken.rows[i]).answer(sets[i], width)
+        bounds[i] = known.lower, known.upper
+    taken.warn(3)
+    return pd.DataFrame(bounds, columns=["lower", "upper"], index=taken.index)
+
+
+def _sets(law: Law, features: Any, n: int) -> list[tuple[int, ...]]:
+    """Return a set of features for each of n rows, of one for all or one for each."""
+    model = law.model
+    if isinstance(features, np.ndarray) and features.dtype == np.bool_:
+        return _masked(features, n, model.n_units)
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        return [model.check_features(features, "features")] * n  # says what is wrong
+    given = list(features)
+    each = [isinstance(s, Iterable) and not isinstance(s, str) for s in given]
+    if not any(each):
+        return [model.check_features(given, "features")] * n
+    if not all(each) or len(given) != n:
+        raise InvalidInputError(
+            f"features must be one set for all rows, or one for each of the {n}, got {len(given)} "
+            f"entries, {sum(each)} of them sets."
+        )
+    return [model.check_features(s, f"features[{i}]") for i, s in enumerate(given)]
+
+
+def _masked(mask: NDArray[np.bool_], n: int, units: int) -> list[tuple[int, ...]]:
+    if mask.shape not in {(units,), (n, units)}:
+        raise InvalidInputError(
+            f"features must be a mask of shape {(units,)} or {(n, units)}, got {mask.shape}."
+        )
+    return [tuple(np.flatnonzero(row).tolist()) for row in np.broadcast_to(mask, (n, units))]

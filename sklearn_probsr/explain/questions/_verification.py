@@ -1,0 +1,200 @@
+"""Check it yourself: guarantees counted again by the estimator's own predictions alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.distributions._completions import Background, Marginals
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain.frames._raw_frames import raw_frame, raw_names
+from sklearn_probsr.explain.subjects._masker import background_data
+from sklearn_probsr.explain.subjects._subject import Prepared, Subject
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.model._base import Model
+
+__all__ = ["Verified"]
+
+# How likely any row of a call looks wrong by chance where completions are drawn.
+_RISK = 1e-6
+# A score so close to the threshold, beside the largest of the scores, may be on either side of it.
+_ROUNDING = 1e-9
+
+
+class Verified:
+    """What an explainer can do to be trusted: count again, with none of the engines."""
+
+    model: Any
+    masker: Any
+    law: Law
+    groups: Any
+    _subject: Subject
+
+    def verify(self, X: Any, *, samples: int = 2000, random_state: Any = 0) -> Any:
+        """Explain rows, and count their guarantees again by the estimator's own predictions.
+
+        The raw facts of each reason are put into the raw background rows, the estimator predicts
+        them, and its predictions are counted: none of the engines takes part. Over independent
+        features completions are drawn instead.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
+            As the estimator takes them.
+        samples : int, default=2000
+            How many completions to draw of each row, over independent features.
+        random_state : int, Generator or None, default=0
+            What to draw them by.
+
+        Returns
+        -------
+        DataFrame
+            One line for each row, with its index: ``claimed_lower`` and ``claimed_upper``, the
+            guarantee as explained; ``counted``, the share of completions to which the estimator
+            gives the row's class; ``near``, the share that is within rounding of the threshold,
+            and may be on either side; and ``agrees``. Where completions are drawn, they agree if
+            they are no further apart than chance lets any of all rows be, but for one call in a
+            million. A row that could not be explained has NaN, and agrees with nothing.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are no raw rows to count in.
+        """
+        import pandas as pd
+
+        names = raw_names(self._subject)
+        completions = _completions(self, names, samples, np.random.default_rng(random_state))
+        raw = raw_frame(X, names)
+        explained = self._explain(X, True, 2)  # type: ignore[attr-defined]
+        reasons = explained.reasons
+        valid = reasons.status != "invalid"
+        own = np.full(len(raw), None, dtype=object)
+        if valid.any():
+            own[valid] = np.asarray(_predicted(self.model, raw[list(names)][valid]))
+        found = np.full((len(raw), 2), np.nan)
+        agrees = np.zeros(len(raw), dtype=np.bool_)
+        radius = completions.radius(len(raw))
+        for i in np.flatnonzero(valid).tolist():
+            features = _columns_of(self, reasons[i].feature_names)
+            rows = completions.rows.copy()
+            for name in features:
+                rows[name] = [raw[name].iloc[i]] * len(rows)
+            same = np.asarray(_predicted(self.model, rows)) == own[i]
+            near = _near(self.model, rows)
+            share, doubt = (completions.share(part) for part in (same, near))
+            found[i] = share, doubt
+            low, high = float(reasons.lower[i]) - 1e-12, float(reasons.upper[i]) + 1e-12
+            inside = low - doubt - radius <= share <= high + doubt + radius
+            agrees[i] = inside and bool(own[i] == reasons.prediction[i])
+        return pd.DataFrame(
+            {
+                "claimed_lower": np.where(np.isnan(found[:, 0]), np.nan, reasons.lower),
+                "claimed_upper": np.where(np.isnan(found[:, 0]), np.nan, reasons.upper),
+                "counted": found[:, 0],
+                "near": found[:, 1],
+                "agrees": agrees,
+            },
+            index=raw.index,
+        )
+
+
+@dataclass(frozen=True)
+class _Completions:
+    """Raw rows with their weights; ``drawn`` if they are a sample."""
+
+    rows: Any
+    weights: NDArray[np.float64]
+    drawn: bool
+
+    def share(self, part: NDArray[np.bool_]) -> float:
+        return float(self.weights @ part / self.weights.sum())
+
+    def radius(self, n: int) -> float:
+        """Return how far off chance may be in any of n rows (Hoeffding, and Bonferroni)."""
+        if not self.drawn:
+            return 0.0
+        return math.sqrt(math.log(2 * max(n, 1) / _RISK) / (2 * len(self.rows)))
+
+
+def _completions(
+    explainer: Verified, names: tuple[str, ...], samples: Any, rng: np.random.Generator
+) -> _Completions:
+    """Return raw rows that unknown features are replaced by, or say why there are none."""
+    law = explainer.law.distribution
+    if not isinstance(samples, int | np.integer) or isinstance(samples, bool) or samples < 1:
+        raise InvalidInputError(f"samples must be a whole number >= 1, got {samples!r}.")
+    if explainer._subject.takes_text:
+        raise InvalidInputError(
+            "verify puts raw facts into raw rows, and the words of a text are not columns of one. "
+            "Explain the steps after the vectorizer on its matrix to count there."
+        )
+    if isinstance(explainer.masker, Prepared):
+        raise InvalidInputError(
+            "verify needs the raw background, which an explainer that was pickled or loaded no "
+            "longer has. Make the explainer anew from its data."
+        )
+    data = background_data(explainer.masker)
+    if data is None or not isinstance(law, Background | Marginals):
+        raise InvalidInputError(
+            f"verify counts raw rows, and {law} has none. Pass data as masker: Background(X) or "
+            "Marginals.fit(X)."
+        )
+    rows = raw_frame(data, names, "masker")[list(names)].reset_index(drop=True)
+    weights = np.ones(len(rows)) if len(law.weights) != len(rows) else law.weights.astype(float)
+    if isinstance(law, Background):
+        return _Completions(rows, weights, False)
+    share = weights / weights.sum()
+    drawn = {name: rows[name].to_numpy()[rng.choice(len(rows), samples, p=share)] for name in names}
+    import pandas as pd
+
+    frame = pd.DataFrame(drawn).astype(rows.dtypes.to_dict())
+    return _Completions(frame, np.ones(samples), True)
+
+
+def _columns_of(explainer: Verified, features: tuple[str, ...]) -> list[str]:
+    """Return the raw columns of some features."""
+    groups = explainer.groups or {}
+    return [name for feature in features for name in groups.get(feature, (feature,))]
+
+
+def _predicted(model: Any, rows: Any) -> Any:
+    """Return what a model says of raw rows."""
+    if isinstance(model, Model):
+        return model.predict(rows)
+    if isinstance(model, tuple | list):  # (coef, intercept)
+        return (_scores(model, rows) > 0).astype(int)
+    named = hasattr(model, "feature_names_in_")
+    return model.predict(rows if named else rows.to_numpy())
+
+
+def _scores(model: Any, rows: Any) -> Any:
+    """Return the scores of raw rows, from the threshold; None where a model has none."""
+    if isinstance(model, Model):
+        return model.margin(rows) if not model.by_class else None
+    if isinstance(model, tuple | list):
+        coef, intercept = model
+        return rows.to_numpy(dtype=float) @ np.ravel(coef) + float(np.ravel(intercept)[0])
+    if not hasattr(model, "decision_function"):
+        return None
+    named = hasattr(model, "feature_names_in_")
+    return model.decision_function(rows if named else rows.to_numpy())
+
+
+def _near(model: Any, rows: Any) -> NDArray[np.bool_]:
+    """Tell which rows are within rounding of the threshold."""
+    scores = _scores(model, rows)
+    if scores is None:
+        return np.zeros(len(rows), dtype=np.bool_)
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim == 2:
+        top = np.sort(scores, axis=1)[:, -2:]
+        gap = top[:, 1] - top[:, 0]
+    else:
+        gap = np.abs(scores)
+    near: NDArray[np.bool_] = gap <= _ROUNDING * np.abs(scores).max(initial=0.0)
+    return near

@@ -1,0 +1,1 @@
+"""Comparisons: reasons beside SHAP values, as tables, words, pictures and files."""

@@ -1,0 +1,412 @@
+"""Comparison: the frozen result of comparing reasons with SHAP, as tables, words and pictures."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain.frames._flagged_rows import count_flagged
+from sklearn_probsr.explain.frames._row_index import built_index, row_index
+from sklearn_probsr.laws._feature_sets import FeatureSets
+from sklearn_probsr.report.comparison._comparison_card import comparison_card
+from sklearn_probsr.report.comparison._comparison_json import FORMAT, read_comparison
+from sklearn_probsr.report.comparison._growth import Growth
+from sklearn_probsr.report.comparison._shared_members import COUNTS
+from sklearn_probsr.report.comparison._summary import summary, table_in_markdown
+from sklearn_probsr.report.comparison._wide_json import plain_bits, plain_sets, plain_table
+from sklearn_probsr.report.comparison._wide_tables import (
+    filled,
+    how_often,
+    pieces,
+    some_rows,
+    sum_by_column,
+)
+from sklearn_probsr.results._archive import atomically, plain_label, plain_value
+from sklearn_probsr.results._checked import check_max_bytes, refusing
+from sklearn_probsr.results._row_labels import plain_labels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sklearn_probsr.explain.rules._rule_cover import RuleCover
+    from sklearn_probsr.explain.rules._rule_sets import Rules
+    from sklearn_probsr.report._audit import Audit
+
+__all__ = ["Comparison"]
+
+# What is a table of rows and features.
+TABLES = ("shap_values", "values", "mask", "shared")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Sufficient reasons beside SHAP values, one row each; made by `compare`.
+
+    Attributes
+    ----------
+    table : dict of str to ndarray
+        The columns of `to_frame`.
+    shap_values : ndarray of shape (n, features)
+        Those of the second of two classes, or of the predicted one of more. Of large sparse rows,
+        this, ``values`` and ``mask`` are kept by what is in them, and filled in whenever they are
+        asked for.
+    values : ndarray of shape (n, features)
+        What each feature is: a number, or, where that says less, the fact in words ("job: clerk",
+        "age in [30, 45)", "age is missing").
+    mask : ndarray of bool, shape (n, features)
+        Which features are in each reason.
+    feature_names : tuple of str
+        What the features are called.
+    classes : tuple of labels
+        What the model tells apart.
+    delta : float
+        The probability that was asked for.
+    distribution : str
+        What the guarantees speak of.
+    others : tuple of str, default=()
+        The names of other methods in the table.
+    missing : dict of str to str, default={}
+        Columns that could not be had, in some rows or in all, and why. Such a column is NaN there,
+        or is not in the table.
+    search : callable or None, default=None
+        What finds `growth` when it is asked for.
+    index : pandas Index or None, default=None
+        What the rows are called: the index of the frame that was compared. None: by their numbers.
+    left_out : str, default=""
+        What the summary says of flagged rows that are not here any more.
+    rules : str, default=""
+        What every reason had to obey, in words: features that it must have, must not have, and how
+        many at most. Empty: nothing.
+    threshold : str, default=""
+        From which predicted probability, or score, on the second of two classes is predicted, in
+        words. Empty: where the score is 0, or the largest of several.
+    shared : ndarray of int, shape (n, features), or None, default=None
+        What each feature is among the minimum reasons of a row: 1 in some, 2 in every one, 4
+        undecided, added up. None: nobody asked.
+    """
+
+    table: dict[str, NDArray[Any]]
+    shap_values: NDArray[np.float64]
+    values: NDArray[Any]
+    mask: NDArray[np.bool_]
+    feature_names: tuple[str, ...]
+    classes: tuple[Any, ...]
+    delta: float
+    distribution: str
+    others: tuple[str, ...] = ()
+    missing: dict[str, str] = field(default_factory=dict)
+    search: Callable[[], Growth] | None = field(default=None, repr=False)
+    index: Any = field(default=None, repr=False)
+    left_out: str = field(default="", repr=False)
+    rules: str = ""
+    threshold: str = ""
+    shared: NDArray[np.int8] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", row_index(self.index, len(self)))
+        fine = {"status": "ok", "message": ""}
+        more = {name: np.full(len(self), word, dtype=object) for name, word in fine.items()}
+        order = dict.fromkeys([*self.table, *more])
+        object.__setattr__(self, "table", {name: (more | self.table)[name] for name in order})
+
+    def __len__(self) -> int:
+        return len(self.held("mask"))
+
+    def to_frame(self) -> Any:
+        """Return the table, one line for each row.
+
+        Returns
+        -------
+        DataFrame
+            ``prediction``, ``margin``, ``reason`` (feature names), ``reason_size``,
+            ``guarantee_lower``, ``guarantee_upper``, ``minimality``; ``sure_size`` (the size at
+            delta = 1); ``abs_shap_size`` and ``signed_shap_size`` (how long a prefix of the
+            features by abs(SHAP), and by SHAP value towards the prediction, must be to reach
+            delta; NaN where the features that may be taken never do);
+            ``top_shap_guarantee_lower`` and ``top_shap_guarantee_upper`` (of the
+            ``reason_size`` features with the largest abs(SHAP)); ``overlap`` (of those with the
+            reason, Jaccard); ``shap_share`` (of the abs(SHAP) mass inside the reason);
+            ``hurting`` (how many of those features speak against the prediction); ``status`` ("ok",
+            "unreachable" or "invalid") and ``message``; ``probability``, which the estimator gives
+            to the class that it predicts, if it gives any; ``true_class``, if `compare` was told.
+            If `compare` was asked for the ``dependence``, over background rows
+            ``independent_guarantee_lower`` and ``independent_guarantee_upper``, the reason's
+            guarantee if the features were independent; over marginals ``joint_guarantee_lower``
+            and ``joint_guarantee_upper``, that in the rows themselves. For each other method its
+            ``_size``, ``_guarantee_lower``, ``_guarantee_upper`` and ``_overlap``. The index is
+            that of the frame that was compared. If `compare` was asked for ``alternatives``,
+            ``n_necessary`` and ``n_possible``, how many features are in every minimum reason and in
+            some (NaN where that stays open), and ``undecided``, the names of those of which one or
+            the other is. If it was told what features ``cost``, what each reason costs, and
+            ``cost_lower``, below which no set reaches delta, as far as was proved.
+        """
+        import pandas as pd
+
+        columns = {name: pd.Series(column) for name, column in self.table.items()}
+        return pd.DataFrame(columns).set_axis(self.index)
+
+    @cached_property
+    def _explained(self) -> Comparison:
+        """The rows that are not flagged, which is all that summaries and pictures tell of."""
+        ok = self.table["status"] == "ok"
+        if ok.all():
+            return self
+        at = np.flatnonzero(ok)
+        told = {name: _without_gaps(name, column[at]) for name, column in self.table.items()}
+        return replace(
+            self,
+            table=told,
+            **self._kept(at),
+            index=self.index[at],
+            left_out=f"{len(ok) - len(at)} of {len(ok)} rows are left out of all that follows: "
+            f"{count_flagged(self.table['status'])}.",
+        )
+
+    def _kept(self, at: NDArray[np.intp]) -> dict[str, Any]:
+        """Return the tables of some rows, and what finds their growth."""
+        held = {name: some_rows(self.held(name), at) for name in TABLES}
+        return held | {"search": lambda: self.growth.take(at)}
+
+    def held(self, name: str) -> Any:
+        """Return a table as it is kept: of sparse rows, by what is in it."""
+        return self.__dict__[name]
+
+    def pieces(self) -> Iterator[Comparison]:
+        """Yield the rows, as many at once as may be filled in."""
+        for at in pieces(self.held("shap_values")):
+            table = {name: column[at] for name, column in self.table.items()}
+            yield replace(self, table=table, index=self.index[at], **self._kept(at))
+
+    def features(self) -> Any:
+        """Return how often each feature is in a reason, beside its mean abs(SHAP).
+
+        Returns
+        -------
+        DataFrame
+            One line for each class and feature, and for all rows together (class "all"), with
+            ``rows``, ``in_reason`` (a share), ``mean_abs_shap``, and the rank of the feature by
+            each, 1 being the first. Flagged rows do not count.
+        """
+        import pandas as pd
+
+        if self._explained is not self:
+            return self._explained.features()
+        predictions = self.table["prediction"]
+        groups = [("all", np.ones(len(self), dtype=np.bool_))]
+        groups += [(label, predictions == label) for label in self.classes]
+        parts = []
+        for label, inside in groups:
+            count = int(inside.sum())
+            often = how_often(self.held("mask"), inside) / max(count, 1)
+            mean = sum_by_column(self.held("shap_values"), inside) / max(count, 1)
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "class": [label] * len(often),
+                        "feature": self.feature_names,
+                        "rows": count,
+                        "in_reason": often,
+                        "mean_abs_shap": mean,
+                        "rank_by_reason": _ranks(often),
+                        "rank_by_shap": _ranks(mean),
+                    }
+                )
+            )
+        return pd.concat(parts, ignore_index=True)
+
+    def summary(self) -> str:
+        """Say in plain words what the table says; flagged rows are counted and left out."""
+        return summary(self._explained)
+
+    def plot(self) -> Figure:
+        """Draw sizes side by side, guarantees of the top SHAP features, and ranks.
+
+        Returns
+        -------
+        matplotlib Figure
+            Without the rows that are flagged, as its title says.
+        """
+        from sklearn_probsr.report.comparison._picture import draw
+
+        return draw(self._explained, self._explained.left_out)
+
+    @cached_property
+    def growth(self) -> Growth:
+        """The reasons of every row at several levels of delta, found when first asked for."""
+        if self.search is None:
+            raise InvalidInputError("This comparison does not know how reasons grow.")
+        return self.search()
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        rules: Rules | RuleCover | None = None,
+        audit: Audit | None = None,
+    ) -> None:
+        """Write a page that explains every row, to read in any browser without Python.
+
+        One file that asks nothing of a network: the summary, a table of the rows to sort and
+        filter, the reason of each beside its SHAP values, and a slider for the guarantee, for
+        which the reasons at several levels are searched first. The file appears when it is whole;
+        one that was there before is replaced.
+
+        Parameters
+        ----------
+        path : path-like
+            Where the file is.
+        title : str or None, default=None
+            The headline; None: a general one.
+        rules : Rules, RuleCover or None, default=None
+            Rules that the page shows, too: those of `ReasonExplanation.rules`, of which it chooses
+            a few that cover the most rows, or a few that `Rules.cover` chose.
+        audit : Audit or None, default=None
+            What `sklearn_probsr.audit` found, for a section on protected features.
+        """
+        from sklearn_probsr.report.page._page import page
+
+        text = page(self, title, rules, audit).encode()
+        atomically(Path(path), lambda file: file.write(text))
+
+    def to_markdown(self, max_rows: int = 20) -> str:
+        """Return the summary and the first rows as Markdown.
+
+        Names and labels are shown as they are: what is HTML or a link in them is escaped.
+
+        Parameters
+        ----------
+        max_rows : int, default=20
+            The most rows to show.
+        """
+        flagged = self._explained is not self
+        return table_in_markdown(self, max_rows, flagged)
+
+    def to_json(self) -> str:
+        """Return everything, `growth` included, as JSON; `from_json` reads it back."""
+        columns = {
+            name: [_json(v) for v in _whole(name, column)] for name, column in self.table.items()
+        }
+        growth, mask, shared = self.growth, self.held("mask"), self.held("shared")
+        wide = isinstance(mask, FeatureSets)
+        plain = plain_sets if wide else plain_bits
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "table": columns,
+                "shap_values": plain_table(self.held("shap_values"), float),
+                "values": plain_table(self.held("values"), _json),
+                "growth": {
+                    "levels": growth.levels,
+                    "mask": [plain(level) for level in growth.sets],
+                    "lower": growth.lower.tolist(),
+                    "minimality": growth.minimality.tolist(),
+                    "against": plain(growth.contrary),
+                },
+                "mask": plain_sets(mask) if wide else mask.astype(int).tolist(),
+                "feature_names": self.feature_names,
+                "classes": [plain_label(label) for label in self.classes],
+                "delta": self.delta,
+                "distribution": self.distribution,
+                "others": self.others,
+                "missing": self.missing,
+                "rules": self.rules,
+                "threshold": self.threshold,
+                "shared": None if shared is None else plain_table(shared, int),
+                "index": plain_labels(self.index),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str, *, max_bytes: int | None = None) -> Comparison:
+        """Read what `to_json` wrote.
+
+        The text is not trusted: every value in it is checked, and nothing is read before it is
+        known about how much its values take.
+
+        Parameters
+        ----------
+        text : str
+            What was written.
+        max_bytes : int or None, default=None
+            The most bytes that its values may take, as Python holds them. None: 64 MiB, or 50
+            times the length of the text if that is more.
+
+        Returns
+        -------
+        Comparison
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not what `to_json` writes; the message names the member that is wrong.
+        """
+        check_max_bytes(max_bytes)
+        with refusing("This is not what Comparison.to_json wrote"):
+            fields, grown = read_comparison(text, max_bytes)
+            fields["index"] = built_index(fields["index"])
+        found = cls(**fields)
+        found.__dict__["growth"] = grown
+        return found
+
+    def __repr__(self) -> str:
+        return f"Comparison(<{len(self)} rows, {len(self.feature_names)} features>)"
+
+    def _repr_html_(self) -> str:
+        return comparison_card(self)
+
+
+class _Filled:
+    """A table that is filled in when it is asked for, and kept as it was given."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, held: Comparison | None, owner: type) -> Any:
+        return self if held is None else filled(held.held(self.name))
+
+    def __set__(self, held: Comparison, value: Any) -> None:
+        held.__dict__[self.name] = value
+
+
+for _name in TABLES:  # after dataclass has made fields of them
+    setattr(Comparison, _name, _Filled(_name))
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return ranks from 1 on, the largest first, ties alike."""
+    above: NDArray[np.int64] = np.searchsorted(np.sort(-values), -values, side="left")
+    return above + 1
+
+
+def _is_size(name: str) -> bool:
+    return name.endswith("_size") or name in {"hurting", *COUNTS}
+
+
+def _without_gaps(name: str, column: NDArray[Any]) -> NDArray[Any]:
+    """Return sizes as whole numbers again, where nothing is unknown any more."""
+    if _is_size(name) and column.dtype.kind == "f" and np.isfinite(column).all():
+        return column.astype(np.int64)
+    return column
+
+
+def _whole(name: str, column: NDArray[Any]) -> Iterable[Any]:
+    """Return sizes as JSON has them, None where they are not known."""
+    if _is_size(name) and column.dtype.kind == "f":
+        return [None if np.isnan(v) else int(v) for v in column]
+    return column
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return plain_value(value)

@@ -1,0 +1,140 @@
+"""Comparisons in words: a summary, and a table for Markdown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.report.comparison._compared import Compared, known_sizes
+from sklearn_probsr.report.comparison._row_names import ids_of
+from sklearn_probsr.report.comparison._shared_members import COUNTS
+from sklearn_probsr.results._inert import markdown
+
+__all__ = ["cell", "summary", "table_in_markdown"]
+
+# People take in about so many facts at once.
+_FEW = 7
+# What stands beside the size of a reason.
+_ORDERS = ("abs_shap", "signed_shap", "sure")
+
+
+def summary(found: Compared) -> str:
+    """Say in plain words what a comparison without flagged rows says."""
+    n, table = len(found), found.table
+    head = f"{n} row{'s' if n != 1 else ''}, delta = {found.delta:g}, over {found.distribution}."
+    if found.left_out:
+        head += f"\n{found.left_out}"
+    if not n:
+        return head
+    size, top = table["reason_size"], table["top_shap_guarantee_lower"]
+    short = f"; {_share(np.mean(size <= _FEW))} have at most {_FEW}"
+    proved = np.mean(table["minimality"] == "minimum")
+    enough = np.mean(top >= found.delta)
+    lines, cost = [head], table.get("cost")
+    if found.rules:
+        best = np.mean(table["minimality"] == "best-of-size")
+        but = f"; in {_share(best)} of the rows {found.delta:g} is not reached so" if best else ""
+        lines.append(f"{found.rules}{but}.")
+    lines += [
+        f"A reason has {_middle(size)} features of {len(found.feature_names)}"
+        f"{short if len(found.feature_names) > _FEW else ''}. {_share(proved)} are proved to be as "
+        f"{'small' if cost is None else 'cheap'} as possible.",
+        *_beside(found),
+        f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
+        f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
+        f"reach {found.delta:g}.",
+        f"They share {_share(np.mean(table['overlap']))} of their features with the reason "
+        f"(mean Jaccard overlap); {np.mean(table['hurting']):.1f} of them speak against the "
+        "prediction.",
+    ]
+    lines += _shared(found)
+    for word, meaning in (
+        ("independent", "If the features were independent, the reasons' guarantees would be"),
+        ("joint", "In the rows themselves, where features go together, the guarantees are"),
+    ):
+        if f"{word}_guarantee_lower" in table:
+            median = np.median(table[f"{word}_guarantee_lower"])
+            low = np.min(table[f"{word}_guarantee_lower"])
+            lines.append(f"{meaning} {_least(median)} (median), {_least(low)} at worst.")
+    for name in found.others:
+        known = table[f"{name}_guarantee_lower"]
+        lines.append(
+            f"{name}: {_middle(table[f'{name}_size'])} features, which keep the class in "
+            f"{_least(np.median(known))} (median); {_share(np.mean(known >= found.delta))} of "
+            f"the rows reach {found.delta:g}."
+        )
+    lines += [f"{name} is missing: {reason}" for name, reason in found.missing.items()]
+    return "\n".join(lines)
+
+
+def _beside(found: Compared) -> list[str]:
+    """Say how many features other orders take, as far as there are rows in which they do."""
+    sizes = {name: known_sizes(found.table[f"{name}_size"]) for name in _ORDERS}
+    if not len(sizes["abs_shap"]) or not len(sizes["signed_shap"]):
+        return []
+    certain = f"; to be certain, {_middle(sizes['sure'])}" if len(sizes["sure"]) else ""
+    return [
+        f"By |SHAP| one must show {_middle(sizes['abs_shap'])} features to be as sure, by "
+        f"SHAP value towards the prediction {_middle(sizes['signed_shap'])}{certain}."
+    ]
+
+
+def _shared(found: Compared) -> list[str]:
+    """Say how many features all minimum reasons of a row share, if somebody asked."""
+    if found.shared is None:
+        return []
+    every, some = (known_sizes(found.table[name]) for name in COUNTS)
+    if not len(every) or not len(some):
+        return []
+    return [f"In every reason of that size are {_middle(every)} features, in some {_middle(some)}."]
+
+
+def table_in_markdown(found: Compared, max_rows: int, flagged: bool) -> str:
+    """Return the summary and the first rows; if some are flagged, with their messages."""
+    names = [
+        "prediction", "reason", "reason_size", "guarantee_lower", "minimality",
+        "abs_shap_size", "top_shap_guarantee_lower", "overlap", "hurting",
+        *(COUNTS if found.shared is not None else ()),
+        *(name for name in ("cost",) if name in found.table),
+    ]  # fmt: skip
+    if flagged:
+        names += ["status", "message"]
+    # The summary has bars of its own, around SHAP, and stands in no cell.
+    words = [markdown(line).replace("&#124;", "|") for line in found.summary().split("\n")]
+    called, labels = "row", [str(i) for i in range(len(found))]
+    if (ids := ids_of(found)) is not None:
+        called, labels = markdown(ids.name), [markdown(str(label)) for label in ids.labels]
+    lines = [*words, "", f"| {called} | {' | '.join(names)} |"]
+    lines.append("|" + " --- |" * (len(names) + 1))
+    for i in range(min(len(found), max_rows)):
+        cells = [markdown(cell(name, found.table[name][i])) for name in names]
+        lines.append(f"| {labels[i]} | {' | '.join(cells)} |")
+    if len(found) > max_rows:
+        lines.append(f"\n{len(found) - max_rows} more rows.")
+    return "\n".join(lines)
+
+
+def _middle(sizes: NDArray[Any]) -> str:
+    return f"{np.median(sizes):g} (median, {sizes.min():g} to {sizes.max():g})"
+
+
+def _share(value: Any) -> str:
+    return f"{100 * float(value):.0f}%"
+
+
+def _least(value: Any) -> str:
+    return lower_text(float(value), 4)
+
+
+def cell(name: str, value: Any) -> str:
+    """Return a cell of the table as text."""
+    if name == "reason":
+        return ", ".join(map(str, value))
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    if name.endswith("lower"):
+        return lower_text(float(value), 4)
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,197 @@
+"""The index of a frame goes along with its rows, through all that can be done to them."""
+
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from sklearn_probsr import (
+    Comparison,
+    InvalidInputError,
+    LinearModel,
+    ReasonExplanation,
+    SufficientReasonExplainer,
+    compare,
+)
+from sklearn_probsr.explain.frames._row_index import built_index
+from sklearn_probsr.results._checked import UnsoundError
+from sklearn_probsr.results._row_labels import checked_labels, plain_labels
+from tests.explained import same_reasons
+
+MODEL = LinearModel([5.0, 1.0, -3.0, 2.0, -1.0], 2.5)
+N = 12
+
+
+def rows() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 2, (N, 5)).astype(float)
+
+
+def indices() -> dict[str, pd.Index]:
+    """Return indices of all kinds."""
+    days = pd.date_range("2024-01-01", periods=N, freq="D")
+    return {
+        "texts": pd.Index([f"person {i}" for i in range(N)], name="id"),
+        "twice": pd.Index([7, 3] * (N // 2)),
+        "downward": pd.RangeIndex(50, 50 - N, -1, name="k"),
+        "floats": pd.Index(np.linspace(0.1, 1, N)),
+        "truths": pd.Index([True, False] * (N // 2)),
+        "days": days,
+        "seconds": days.as_unit("s"),
+        "zone": days.tz_localize("Europe/Berlin"),
+        "hours": pd.timedelta_range("1h", periods=N),
+        "gaps": pd.Index([None, "a", 3] * (N // 3), dtype=object),
+        "levels": pd.MultiIndex.from_arrays(
+            [days, ["a", "b", "b"] * (N // 3), range(N)], names=["day", None, "n"]
+        ),
+    }
+
+
+def alike(found: pd.Index, expected: pd.Index) -> bool:
+    """Whether two indices have the same labels, types and names; a frequency is none of these."""
+    return (
+        found.equals(expected)
+        and list(found.names) == list(expected.names)
+        and [level.dtype for level in levels(found)] == [level.dtype for level in levels(expected)]
+    )
+
+
+def levels(index: pd.Index) -> list[pd.Index]:
+    return [index.get_level_values(k) for k in range(index.nlevels)]
+
+
+def frame(index: pd.Index) -> pd.DataFrame:
+    return pd.DataFrame(rows(), columns=list("abcde"), index=index)
+
+
+@pytest.mark.parametrize("kind", indices())
+def test_tables_line_up_with_the_frame(kind: str, tmp_path: Path):
+    """The index survives slices, masks, copies, pickles, files, and both tables."""
+    index = indices()[kind]
+    model = LinearModel(MODEL.weights, 2.5, feature_names=list("abcde"))
+    found = SufficientReasonExplainer(model)(frame(index))
+    assert alike(found.to_frame().index, index)
+    inside = found.reason_size == found.reason_size.max()
+    for part, at in (
+        (found[2:9], np.arange(2, 9)),
+        (found[inside], np.flatnonzero(inside)),
+        (found[[5, 1]], np.array([5, 1])),
+        (found[4], np.array([4])),
+        (found.as_guarantee()[3:5], np.array([3, 4])),
+        (found.of_prediction()[::2], np.arange(0, N, 2)),
+    ):
+        part.save(tmp_path / "part.npz")
+        for one in (part, pickle.loads(pickle.dumps(part)), ReasonExplanation.load(
+            tmp_path / "part.npz"
+        )):  # fmt: skip
+            assert alike(one.to_frame().index, index[at])
+            assert list(one.index) == list(index[at])
+    compared = compare(model, frame(index))
+    for one in (compared, Comparison.from_json(compared.to_json())):
+        assert alike(one.to_frame().index, index)
+        assert len(one.index) == N
+
+
+def test_rows_without_names_are_numbered():
+    """Arrays and polars frames get the numbers of their rows, and a slice keeps them."""
+    polars = pytest.importorskip("polars")
+    explainer = SufficientReasonExplainer(MODEL)
+    for X in (rows(), rows().tolist(), polars.DataFrame(rows(), schema=list(MODEL.feature_names))):
+        found = explainer(X)
+        assert found.to_frame().index.equals(pd.RangeIndex(N))
+        assert list(found[3:5].to_frame().index) == [3, 4]
+        assert list(compare(MODEL, X).index) == list(range(N))
+
+
+def test_single_rows_and_texts_have_their_names():
+    """A row of a frame is called by its label, and so is a text of a series."""
+    model = LinearModel(MODEL.weights, 2.5, feature_names=list("abcde"))
+    one = SufficientReasonExplainer(model)(frame(indices()["texts"]).iloc[2])
+    assert list(one.to_frame().index) == ["person 2"]
+    assert one[0].to_frame().index.tolist() == ["person 2"]
+    texts = pd.Series(["good film", "bad film", "good"], index=["x", "y", "y"])
+    words = make_pipeline(CountVectorizer(binary=True), LogisticRegression()).fit(texts, [1, 0, 1])
+    assert list(SufficientReasonExplainer(words)(texts).to_frame().index) == ["x", "y", "y"]
+
+
+def test_one_behind_the_other():
+    """Explanations of one explainer can be put behind each other, and are as if found together."""
+    explainer = SufficientReasonExplainer(MODEL)
+    X = frame(indices()["levels"]).set_axis(list(MODEL.feature_names), axis=1)
+    whole = explainer(X)
+    parts = [explainer(X[:4]), explainer(X[4:5])[0], whole[5:]]
+    joined = ReasonExplanation.concatenate(parts)
+    assert same_reasons(joined, whole)
+    pd.testing.assert_frame_equal(joined.to_frame(), whole.to_frame())
+    numbered = ReasonExplanation.concatenate([explainer(rows()), explainer(rows())])
+    assert list(numbered.index) == list(range(2 * N))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda r: [], "concatenate takes a list of at least one ReasonExplanation, got 'list'."),
+        (lambda r: [r, 3], "concatenate takes a list of at least one ReasonExplanation, got "
+         "ReasonExplanation, int."),
+        (lambda r: r, "concatenate takes a list of at least one ReasonExplanation, got "
+         "'ReasonExplanation'."),
+        (lambda r: [r, SufficientReasonExplainer(MODEL, delta=0.8)(rows())],
+         "concatenate takes explanations of one explainer, these differ in the delta."),
+        (lambda r: [r, SufficientReasonExplainer(MODEL, rows())(rows())],
+         "concatenate takes explanations of one explainer, these differ in the distribution."),
+        (lambda r: [r, r.as_guarantee()],
+         "concatenate takes explanations of one explainer, these differ in the unit of the "
+         "values."),
+    ],
+)  # fmt: skip
+def test_different_things_are_not_put_behind_each_other(make: Any, message: str):
+    """What does not belong together is told apart."""
+    found = SufficientReasonExplainer(MODEL)(rows())
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        ReasonExplanation.concatenate(make(found))
+
+
+def test_what_json_has_no_value_for_becomes_text():
+    """Periods and categories keep their words; the labels are still one for each row."""
+    for index, expected in (
+        (pd.period_range("2024-01", periods=3, freq="M"), ["2024-01", "2024-02", "2024-03"]),
+        (pd.CategoricalIndex(["b", "a", "b"]), ["b", "a", "b"]),
+        (pd.Index([(1, 2), "a", None], dtype=object), ["(1, 2)", "a", None]),
+    ):
+        told = checked_labels(plain_labels(index), "index", 3)
+        assert built_index(told).astype(object).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kinds": []}, "index.kinds must hold at least one kind, got none"),
+        ({"kinds": ["int64", "int64"]}, "index.levels must be of shape (2,), got a list of 1"),
+        ({"kinds": ["int63"]}, "the kind of index.levels[0] is unknown, 'int63'"),
+        ({"kinds": [3]}, "the kind of index.levels[0] must be a text, got 3"),
+        ({"levels": [[1, 2]]}, "index.levels[0] must be of shape (3,), got a list of 2"),
+        ({"levels": [[1, 2, "x"]]}, "index.levels[0] must be a whole number from "
+         "-9223372036854775808 to 18446744073709551616, got 'x'"),
+        ({"kinds": ["float64"], "levels": [[1.0, 2.0, None]]},
+         "index.levels[0] must be a finite number, got None"),
+        ({"kinds": ["bool"], "levels": [[True, False, 1]]},
+         "index.levels[0] must be true or false, got 1"),
+        ({"kinds": ["any"], "levels": [["a", "b", ["c"]]]},
+         "index.levels[0] must hold texts and numbers, got ['c']"),
+        ({"kinds": ["range"], "levels": [[0, 10**9, 1]]},
+         "index.levels[0] must be a range of 3 numbers, got [0, 1000000000, 1]"),
+        ({"names": ["a", "b"]}, "index.names must be of shape (1,), got a list of 2"),
+    ],
+)  # fmt: skip
+def test_labels_from_a_file_are_checked(change: dict[str, Any], message: str):
+    """Whatever a file says of its index, it is labels of its rows, or it is told what is wrong."""
+    told = {"names": [None], "kinds": ["int64"], "levels": [[1, 2, 3]]}
+    assert checked_labels(told, "index", 3) == told
+    with pytest.raises(UnsoundError, match=f"^{re.escape(message)}$"):
+        checked_labels(told | change, "index", 3)
