@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from sklearn_probsr import SufficientReasonExplainer
 from sklearn_probsr.cli import _batched, _many
-from sklearn_probsr.explain import _partitions
+from sklearn_probsr.explain.frames import _partitions
 from tests.explained import mixed, people
 
 NAMES = ["a", "b", "c"]

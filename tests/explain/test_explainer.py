@@ -40,7 +40,7 @@ from sklearn_probsr import (
     adapt,
     sufficient_reasons,
 )
-from sklearn_probsr.explain import _batches, _sharing
+from sklearn_probsr.explain.jobs import _batches, _sent_once
 from sklearn_probsr.laws.coins._coins import CoinLaw
 from sklearn_probsr.search._arguments import Options
 from tests.explained import (
@@ -293,11 +293,11 @@ class Remote(ParallelBackendBase):
         awake = len(self.memories) - (n < self.late)
         memory = {} if self.forgetful else self.memories[n % awake]
         self.sent.append(len(there))
-        at_home, _sharing._KEPT = _sharing._KEPT, memory
+        at_home, _sent_once._KEPT = _sent_once._KEPT, memory
         try:
             result = pickle.loads(there)()
         finally:
-            _sharing._KEPT = at_home
+            _sent_once._KEPT = at_home
         self.back.append(len(pickle.dumps(result)))
         callback(result)
         return SimpleNamespace(get=lambda: pickle.loads(pickle.dumps(result)))
@@ -401,7 +401,7 @@ def test_a_process_keeps_its_last_law():
         search = partial(
             _batches._search, method="certified", options=Options(delta=delta), seed=None
         )
-        return _sharing._answer(search, token, sent, _batches._law, rows)
+        return _sent_once._answer(search, token, sent, _batches._law, rows)
 
     assert ask("one", (), 0.9) is None
     first = ask("one", (law,), 0.9)
@@ -409,7 +409,7 @@ def test_a_process_keeps_its_last_law():
     again = ask("one", (), 0.5)
     assert (first["delta"], again["delta"]) == (0.9, 0.5)
     ask("other", (law,), 0.9)
-    assert list(_sharing._KEPT) == ["other"]
+    assert list(_sent_once._KEPT) == ["other"]
 
 
 def test_a_seed_fixes_the_samples_of_each_row():
@@ -438,7 +438,7 @@ def test_a_progress_bar_appears_only_on_work_that_lasts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     """Not at once; after ten seconds, in rows that are there, unless it is to be silent."""
-    from sklearn_probsr.explain import _progress
+    from sklearn_probsr.explain.jobs import _progress
 
     X, _, _ = tumours()
     whole = explanation()

@@ -22,8 +22,9 @@ from sklearn_probsr import (
     compare,
 )
 from sklearn_probsr.model import _sparse
-from sklearn_probsr.report import _page, _wide
+from sklearn_probsr.report.comparison import _wide_tables
 from sklearn_probsr.report.comparison._compare import compare_explained
+from sklearn_probsr.report.page import _page
 from sklearn_probsr.report.page._page import _data
 
 WORDS = 900
@@ -34,7 +35,7 @@ def small_stay_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is filled in for being small, and a few hundred features are many for a page."""
     monkeypatch.setattr(_sparse, "_FEW_CELLS", -1)
     monkeypatch.setattr(_page, "_MANY", 500)
-    monkeypatch.setattr(_wide, "_CELLS", 2**11)
+    monkeypatch.setattr(_wide_tables, "_CELLS", 2**11)
 
 
 def documents(n: int, words: int = WORDS, each: int = 12) -> sparse.csr_array:

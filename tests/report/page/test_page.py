@@ -31,8 +31,8 @@ from sklearn_probsr import (
     compare,
 )
 from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.report import _page
 from sklearn_probsr.report.comparison._growth import LEVELS, Growth
+from sklearn_probsr.report.page import _page
 from sklearn_probsr.results import _archive
 
 HOSTILE = (
