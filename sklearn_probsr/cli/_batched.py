@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.cli._files import check_input, csv_chunks, load_table, one_line
+from sklearn_probsr.cli._csv_files import csv_chunks
+from sklearn_probsr.cli._paths import check_input
+from sklearn_probsr.cli._table_files import load_table
+from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["BATCH", "Source", "in_batches", "open_source"]

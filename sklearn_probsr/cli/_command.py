@@ -18,7 +18,8 @@ from sklearn_probsr.cli._options import parser
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sklearn_probsr.cli._case import Case, Request
+    from sklearn_probsr.cli._case import Case
+    from sklearn_probsr.cli._request import Request
     from sklearn_probsr.report.comparison._comparison import Comparison
 
 __all__ = ["main"]
@@ -85,7 +86,7 @@ def _said(error: Exception) -> str:
 
 
 def _ended(text: str, code: int, debug: bool) -> int:
-    from sklearn_probsr.cli._files import one_line
+    from sklearn_probsr.cli._terminal_text import one_line
 
     if debug:
         traceback.print_exc()
@@ -99,7 +100,7 @@ def _notes(debug: bool) -> Iterator[None]:
 
     If that fails, its error is the one line. What is for programmers is for those who debug.
     """
-    from sklearn_probsr.cli._files import one_line
+    from sklearn_probsr.cli._terminal_text import one_line
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -114,8 +115,8 @@ def _notes(debug: bool) -> Iterator[None]:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from sklearn_probsr.cli._case import load_case
-    from sklearn_probsr.cli._files import check_output, write_output
+    from sklearn_probsr.cli._case_files import load_case
+    from sklearn_probsr.cli._paths import check_output, write_output
 
     request, output = _request(args), args.output
     if output is not None:
@@ -154,8 +155,8 @@ def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) 
 
 def _explain(args: argparse.Namespace) -> int:
     from sklearn_probsr.cli._batched import in_batches
-    from sklearn_probsr.cli._case import load_case
-    from sklearn_probsr.cli._files import check_output, write_output
+    from sklearn_probsr.cli._case_files import load_case
+    from sklearn_probsr.cli._paths import check_output, write_output
 
     request, output = _request(args), args.output
     if args.row is None and in_batches(request.data, output, args.jobs, args.resume):
@@ -189,7 +190,7 @@ def _explain(args: argparse.Namespace) -> int:
 
 def _say(text: str) -> None:
     """Print text of somebody else's, which must not steer the terminal."""
-    from sklearn_probsr.cli._files import printable
+    from sklearn_probsr.cli._terminal_text import printable
 
     print(printable(text))
 
@@ -234,7 +235,7 @@ def _working(case: Case, n: int) -> Iterator[None]:
 
 
 def _request(args: argparse.Namespace) -> Request:
-    from sklearn_probsr.cli._case import Request
+    from sklearn_probsr.cli._request import Request
 
     names = Request.__dataclass_fields__
     return Request(**{name: getattr(args, name) for name in names})

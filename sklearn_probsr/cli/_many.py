@@ -14,10 +14,13 @@ import numpy as np
 
 from sklearn_probsr import __version__
 from sklearn_probsr.cli._batched import BATCH, Source, open_source
-from sklearn_probsr.cli._case import Case, Request, label_text, load_case, split
+from sklearn_probsr.cli._case import Case
+from sklearn_probsr.cli._case_files import load_case, split
+from sklearn_probsr.cli._class_labels import label_text
 from sklearn_probsr.cli._features import features_of
-from sklearn_probsr.cli._files import check_output, write_output
 from sklearn_probsr.cli._finished import Parts, digest, stamps
+from sklearn_probsr.cli._paths import check_output, write_output
+from sklearn_probsr.cli._request import Request
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.results._archive import atomically
 
@@ -231,7 +234,7 @@ class _Told:
         about = {
             "data": str(self._request.data),
             "delta": self._request.delta,
-            **self._request.costs,
+            **self._request.told_costs,
             "distribution": str(run.explainer.distribution),
         }
         return summed_up(about, run.rows, np.concatenate(self.sizes), np.concatenate(self.claims))

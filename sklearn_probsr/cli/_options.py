@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
 from sklearn_probsr import __version__
+from sklearn_probsr.cli._option_values import (
+    at_least,
+    cost,
+    jobs,
+    probability,
+    separator,
+    slack,
+    whole,
+)
 
 __all__ = ["parser"]
 
@@ -101,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_case(compare)
     compare.add_argument(
-        "--rows", type=_count, metavar="N", help="explain only the first N rows (all)"
+        "--rows", type=at_least(1), metavar="N", help="explain only the first N rows (all)"
     )
     compare.add_argument(
         "--dependence",
@@ -126,15 +134,17 @@ def parser() -> argparse.ArgumentParser:
     which = explain.add_mutually_exclusive_group()
     which.add_argument(
         "--row",
-        type=_whole,
+        type=whole,
         metavar="N",
         action="append",
         help="a row of DATA, the first is 0; may be repeated (all rows)",
     )
-    which.add_argument("--rows", type=_count, metavar="N", help="explain only the first N rows")
+    which.add_argument(
+        "--rows", type=at_least(1), metavar="N", help="explain only the first N rows"
+    )
     explain.add_argument(
         "--jobs",
-        type=_jobs,
+        type=jobs,
         metavar="N",
         help="how many processes share the rows (1); -1: all cores",
     )
@@ -216,7 +226,7 @@ def _add_case(command: argparse.ArgumentParser) -> None:
     add("--id", metavar="COL", help="the column that names rows, which is no feature")
     add(
         "--delta",
-        type=_probability,
+        type=probability,
         default=0.95,
         metavar="P",
         help="the probability to guarantee (%(default)s)",
@@ -233,7 +243,7 @@ def _add_case(command: argparse.ArgumentParser) -> None:
     )
     add(
         "--sample",
-        type=_count,
+        type=at_least(1),
         metavar="N",
         help="search on so many of the rows, drawn at random; guarantees are counted over all",
     )
@@ -259,13 +269,15 @@ def _add_case(command: argparse.ArgumentParser) -> None:
     )
     add(
         "--cost",
-        type=_cost,
+        type=cost,
         metavar="NAME=NUMBER",
         action="append",
         default=[],
         help="what it costs to know a feature (1): find the cheapest reasons; may be repeated",
     )
-    add("--max-size", type=_count0, metavar="N", help="the most features that a reason may have")
+    add(
+        "--max-size", type=at_least(0), metavar="N", help="the most features that a reason may have"
+    )
     add(
         "--prove",
         choices=("auto", "yes", "no"),
@@ -274,12 +286,12 @@ def _add_case(command: argparse.ArgumentParser) -> None:
     )
     add(
         "--epsilon",
-        type=_slack,
+        type=slack,
         metavar="E",
         help="how far below P a guarantee may be (not at all)",
     )
     add("--drop", metavar="COL", action="append", default=[], help="a column that is no feature")
-    add("--sep", type=_separator, metavar="CHAR", help="what separates the fields of a CSV (,)")
+    add("--sep", type=separator, metavar="CHAR", help="what separates the fields of a CSV (,)")
     add(
         "--trust",
         metavar="TYPE",
@@ -292,71 +304,3 @@ def _add_case(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="load MODEL though it is a pickle, which can run any code",
     )
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
-
-
-def _count(text: str) -> int:
-    number = _whole(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-    return number
-
-
-def _jobs(text: str) -> int:
-    number = _whole(text)
-    if number == 0:
-        raise argparse.ArgumentTypeError("must be at least 1, or -1 for all cores, got 0")
-    return number
-
-
-def _count0(text: str) -> int:
-    number = _whole(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"must be at least 0, got {text}")
-    return number
-
-
-def _slack(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
-    return number
-
-
-def _cost(text: str) -> str:
-    name, _, told = text.rpartition("=")
-    try:
-        number = Decimal(told)
-    except ArithmeticError:
-        number = Decimal(0)
-    if not name or not number.is_finite() or number <= 0:
-        raise argparse.ArgumentTypeError(
-            f"must be the name of a feature, =, and a positive number, got {text!r}"
-        )
-    return text
-
-
-def _probability(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text!r}")
-    return number
-
-
-def _separator(text: str) -> str:
-    named = {"tab": "\t", "\\t": "\t"}.get(text, text)
-    if len(named) != 1:
-        raise argparse.ArgumentTypeError(f"must be one character, or tab, got {text!r}")
-    return named

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.cli._case import Case, label_text
-from sklearn_probsr.cli._files import one_line
+from sklearn_probsr.cli._case import Case
+from sklearn_probsr.cli._class_labels import label_text
+from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.model._units import value_text
@@ -47,7 +48,7 @@ def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
         "background": str(request.background or request.data),
         "distribution": str(explainer.distribution),
         "delta": request.delta,
-        **request.costs,
+        **request.told_costs,
         "classes": [_plain(label) for label in model.classes],
         "base_value": base,
         **({} if case.ids is None else {"id": str(case.ids.name)}),

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.cli._case import Case
-from sklearn_probsr.cli._files import one_line
 from sklearn_probsr.cli._spoken import to_json
+from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._units import unnamed
 from sklearn_probsr.results._archive import atomically

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sklearn_probsr.cli._files import bearable, check_input, one_line
+from sklearn_probsr.cli._paths import bearable, check_input
+from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.results._checked import refusing
 from sklearn_probsr.results._zips import deep_size, listed

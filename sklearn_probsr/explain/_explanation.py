@@ -11,19 +11,18 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain._pending_values import Pending, filled_values
+from sklearn_probsr.explain._joined_explanations import explanations, joined
+from sklearn_probsr.explain._pending_values import filled_values
 from sklearn_probsr.explain._sliced import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
-from sklearn_probsr.explain.frames._row_index import built_index, joined_index
+from sklearn_probsr.explain.frames._row_index import built_index
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
-from sklearn_probsr.model._sparse import to_sparse
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons
 from sklearn_probsr.results._checked import check_max_bytes, refusing
 from sklearn_probsr.results._html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
-from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.results._row_labels import plain_labels
 from sklearn_probsr.results._unarchive import read_reasons
 
@@ -293,49 +292,8 @@ class ReasonExplanation(SlicedExplanation):
             With their indices behind each other; where all of them number rows from 0 on, the
             numbers go on. It has alternatives if all of them have.
         """
-        batches = [part._batch("concatenate") for part in _explanations(parts)]
-        first, told = batches[0], [batch.reasons for batch in batches]
-        others = [batch._others for batch in batches]
-        for batch in batches[1:]:
-            _check_alike(first, batch)
-        if any(batch._pending is not None for batch in batches):
-            whole = Pending.concatenate([batch._as_pending() for batch in batches])
-            arrays: tuple[Any, Any, Any, Any] = (
-                whole.values,
-                whole.base_values,
-                whole.data,
-                whole.display,
-            )
-        else:
-            shown = [batch.display_data for batch in batches]
-            if any(display is not None for display in shown):
-                shown = [b.data if d is None else d for b, d in zip(batches, shown, strict=True)]
-            arrays = (
-                np.concatenate([batch.values for batch in batches]),
-                np.concatenate([batch.base_values for batch in batches]),
-                np.concatenate([batch.data for batch in batches]),
-                None if shown[0] is None else np.concatenate(shown),
-            )
-        return cls(
-            SufficientReasons.concatenate(told),
-            *arrays,
-            first.feature_names,
-            first.output_names,
-            first.in_probability,
-            joined_index([batch.index for batch in batches]),
-            None if any(o is None for o in others) else [one for o in others for one in o or ()],
-        )
-
-    def _as_pending(self) -> Pending:
-        """Return a batch by what is in it."""
-        if self._pending is not None:
-            return self._pending
-        sets, at = self._reasons.sets, np.arange(len(self._reasons))
-        values = self.values[np.repeat(at, sets.sizes), sets.features]
-        display = self.display_data
-        shown = None if display is None else to_sparse(np.asarray(display, dtype=np.float64))
-        names = (list(self.feature_names), self.output_names)
-        return Pending(sets, values, self.base_values, to_sparse(self.data), shown, at, names)
+        batches = [part._batch("concatenate") for part in explanations(parts)]
+        return cls(*joined(batches))
 
     def of_prediction(self) -> ReasonExplanation:
         """Return the values of each row's own class, of a model of several classes.
@@ -442,32 +400,3 @@ class ReasonExplanation(SlicedExplanation):
                 built_index(texts["index"]),
             )
             return loaded[0] if texts["single"] else loaded
-
-
-def _explanations(parts: Any) -> list[ReasonExplanation]:
-    """Return explanations that can be put behind each other, or say that they are none."""
-    found = list(parts) if isinstance(parts, Iterable) and not hasattr(parts, "values") else []
-    if not found or not all(isinstance(part, ReasonExplanation) for part in found):
-        kinds = ", ".join(type(part).__name__ for part in found) or repr(type(parts).__name__)
-        raise InvalidInputError(
-            f"concatenate takes a list of at least one ReasonExplanation, got {kinds}."
-        )
-    return found
-
-
-def _check_alike(first: ReasonExplanation, other: ReasonExplanation) -> None:
-    """Refuse to put explanations behind each other that speak of different things."""
-    ours, theirs = first.reasons, other.reasons
-    for what, alike in (
-        ("model", ours.model == theirs.model),
-        ("distribution", ours.distribution == theirs.distribution),
-        ("delta", ours.delta == theirs.delta),
-        ("method", (ours.method, ours.confidence) == (theirs.method, theirs.confidence)),
-        ("features in include", ours.forced == theirs.forced),
-        ("features that may be chosen", ours.only == theirs.only),
-        ("unit of the values", str(first.output_names) == str(other.output_names)),
-    ):
-        if not alike:
-            raise InvalidInputError(
-                f"concatenate takes explanations of one explainer, these differ in the {what}."
-            )

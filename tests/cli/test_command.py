@@ -563,7 +563,7 @@ def test_unexpected_errors_are_one_line(run, monkeypatch, error, line):
     def fail(request):
         raise error
 
-    monkeypatch.setattr("sklearn_probsr.cli._case.load_case", fail)
+    monkeypatch.setattr("sklearn_probsr.cli._case_files.load_case", fail)
     assert run("explain", "model.skops", "data.csv", "--row", "0") == (1, "", f"{line}\n")
     done = run("explain", "model.skops", "data.csv", "--row", "0", "--debug")
     assert done.code == 1
@@ -577,7 +577,7 @@ def test_an_interrupted_kernel(run, monkeypatch):
     def fail(request):
         raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
 
-    monkeypatch.setattr("sklearn_probsr.cli._case.load_case", fail)
+    monkeypatch.setattr("sklearn_probsr.cli._case_files.load_case", fail)
     done = run("explain", "model.skops", "data.csv", "--row", "0")
     assert done == (130, "", "Interrupted.\n")
 

@@ -27,14 +27,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from sklearn_probsr import InvalidInputError
 from sklearn_probsr.cli._features import features_of, take_columns
-from sklearn_probsr.cli._files import (
-    bearable,
-    check_input,
-    check_output,
-    load_table,
-    one_line,
-    write_output,
-)
+from sklearn_probsr.cli._paths import bearable, check_input, check_output, write_output
+from sklearn_probsr.cli._table_files import load_table
+from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.cli._trusted import ALLOWED, load_model
 from tests.adapters.cases import VERTICES, fitted, others, plain, quietly, targets
 from tests.explained import mixed, people
@@ -242,7 +237,7 @@ def test_models_that_would_fill_the_memory(monkeypatch):
     """Sizes are added up before anything is loaded, of archives in it too, and lies are found."""
     assert bearable(written("small", "1")) == 268_435_456
     assert bearable(written("large", bytes(6_000_000))) == 300_000_000
-    monkeypatch.setattr("sklearn_probsr.cli._files._BEARABLE", 5_000_000)
+    monkeypatch.setattr("sklearn_probsr.cli._paths._BEARABLE", 5_000_000)
     too_much = (
         " takes more than 5,000,000 bytes unpacked, too much for its size. If you trust it, save "
         "it again without compression, as skops.io.dump does unless told otherwise."
