@@ -8,6 +8,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sklearn_probsr import __version__
+from sklearn_probsr.cli._help_texts import (
+    ABOUT,
+    COMPARE,
+    COMPARE_EXAMPLES,
+    DEMO,
+    DEMO_EXAMPLES,
+    EXAMPLES,
+    EXPLAIN,
+    EXPLAIN_EXAMPLES,
+    WARM_UP,
+)
 from sklearn_probsr.cli._option_values import (
     at_least,
     cost,
@@ -22,61 +33,6 @@ __all__ = ["parser"]
 
 _COMPARED = (".html", ".csv", ".json", ".md")
 _EXPLAINED = (".csv", ".json", ".parquet", ".md")
-_ABOUT = """\
-Which few features settle this decision of a linear classifier, and how sure is
-that? Sufficient reasons with a proved probability, beside SHAP values.
-"""
-_EXAMPLES = """\
-examples:
-  sklearn-probsr demo
-  sklearn-probsr compare model.skops test.csv --target y -o report.html
-  sklearn-probsr explain model.skops test.csv --row 0
-
-Each command has a --help of its own.
-Exit codes: 0 done, 1 something given is wrong, 2 wrong usage, 3 done, but some
-rows have no reason, 130 interrupted.
-"""
-_COMPARE = """\
-Put the reason of every row beside its SHAP values: how many features must be
-shown, and what is lost by stopping at the largest SHAP values.
-"""
-_COMPARE_EXAMPLES = """\
-examples:
-  sklearn-probsr compare model.skops test.csv
-  sklearn-probsr compare model.skops test.csv --target y -o report.html
-  sklearn-probsr compare model.skops test.csv --background train.csv -o table.csv
-  sklearn-probsr compare model.joblib test.parquet --trust-pickle --rows 100
-  sklearn-probsr compare model.skops test.csv --id customer --exclude sex \\
-      --max-size 3 -o report.html
-"""
-_EXPLAIN = """\
-Say why rows got their class: the few features that settle it, how sure that is,
-and what was proved about it. Of a few rows in words, with SHAP values beside;
-of many in a table.
-"""
-_EXPLAIN_EXAMPLES = """\
-examples:
-  sklearn-probsr explain model.skops test.csv --row 0
-  sklearn-probsr explain model.skops test.csv --background train.csv --row 3 --row 7
-  sklearn-probsr explain model.skops test.csv --target y --row 0 --json
-  sklearn-probsr explain model.skops test.csv --id customer -o reasons.csv
-  sklearn-probsr explain model.skops data/ --background train.parquet --jobs 4 \\
-      -o reasons.parquet
-"""
-_DEMO = """\
-Explain a classifier of breast tumours, and write what was found to a folder.
-"""
-_DEMO_EXAMPLES = """\
-examples:
-  sklearn-probsr demo
-  sklearn-probsr demo --output build/demo
-"""
-
-
-_WARM_UP = """\
-Compile what explanations need, and keep it on disk: in the package if that can be written to, else
-below the user's home, or in NUMBA_CACHE_DIR. It takes a while, once; put it into the build of an
-image, under the user who will run it."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -97,15 +53,22 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; ``command`` names the one that was asked for."""
-    top = _Parser(prog="sklearn-probsr", description=_ABOUT, epilog=_EXAMPLES)
+    top = _Parser(prog="sklearn-probsr", description=ABOUT, epilog=EXAMPLES)
     top.add_argument("--version", action="version", version=f"sklearn-probsr {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for add in (_add_compare, _add_explain, _add_demo, _add_warm_up):
+        add(commands).add_argument(
+            "--debug", action="store_true", help="show where an error is from"
+        )
+    return top
 
+
+def _add_compare(commands: Any) -> Any:
     compare = commands.add_parser(
         "compare",
         help="reasons beside SHAP values, as a page or a table",
-        description=_COMPARE,
-        epilog=_COMPARE_EXAMPLES,
+        description=COMPARE,
+        epilog=COMPARE_EXAMPLES,
     )
     _add_case(compare)
     compare.add_argument(
@@ -123,12 +86,15 @@ def parser() -> argparse.ArgumentParser:
         _COMPARED,
         "a page (.html), a table (.csv, .md) or everything (.json); without it a table is printed",
     )
+    return compare
 
+
+def _add_explain(commands: Any) -> Any:
     explain = commands.add_parser(
         "explain",
         help="the reasons of rows, in words, as a table or as JSON",
-        description=_EXPLAIN,
-        epilog=_EXPLAIN_EXAMPLES,
+        description=EXPLAIN,
+        epilog=EXPLAIN_EXAMPLES,
     )
     _add_case(explain)
     which = explain.add_mutually_exclusive_group()
@@ -162,12 +128,15 @@ def parser() -> argparse.ArgumentParser:
         "a table (.csv, .parquet, .md), or all that --json prints (.json); without it rows are "
         "printed, in words if they are few",
     )
+    return explain
 
+
+def _add_demo(commands: Any) -> Any:
     demo = commands.add_parser(
         "demo",
         help="explain a classifier of breast tumours",
-        description=_DEMO,
-        epilog=_DEMO_EXAMPLES,
+        description=DEMO,
+        epilog=DEMO_EXAMPLES,
     )
     demo.add_argument(
         "-o",
@@ -177,14 +146,15 @@ def parser() -> argparse.ArgumentParser:
         default=Path("sklearn-probsr-demo"),
         help="where to write to (%(default)s)",
     )
-    warm_up = commands.add_parser(
+    return demo
+
+
+def _add_warm_up(commands: Any) -> Any:
+    return commands.add_parser(
         "warm-up",
         help="compile what explanations need, for images and servers",
-        description=_WARM_UP,
+        description=WARM_UP,
     )
-    for command in (compare, explain, demo, warm_up):
-        command.add_argument("--debug", action="store_true", help="show where an error is from")
-    return top
 
 
 def _add_output(

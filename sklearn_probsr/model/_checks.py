@@ -25,8 +25,8 @@ __all__ = [
     "in_memory",
     "labels_of",
     "listing",
-    "no_table",
     "no_number",
+    "no_table",
     "value_kind",
     "zeros_and_ones",
 ]

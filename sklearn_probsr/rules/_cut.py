@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-__all__ = ["whole_from", "short_from"]
+__all__ = ["short_from", "whole_from"]
 
 # The decimals of floats end before this place.
 _LAST_PLACE = -330

@@ -20,7 +20,7 @@ from sklearn_probsr.model._checks import in_memory, listing
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit, unnamed
 
-__all__ = ["Prepared", "Subject", "subject_of", "subject_again"]
+__all__ = ["Prepared", "Subject", "subject_again", "subject_of"]
 
 # What to do about a row that has no state, where a law needs one.
 STATES = (
