@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sklearn_probsr.distributions._completions import (
-    Background,
-    Marginals,
-)
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
-from sklearn_probsr.explain.frames._reason_frames import cost_columns
 from sklearn_probsr.explain.jobs._batches import Question
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._feature_sets import SetsWriter
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.report.comparison._allowed_features import certain, gaps, in_words, reached
+from sklearn_probsr.report.comparison._all_rows import (
+    among_all,
+    grown_among_all,
+    valid_values,
+    values_among_all,
+)
+from sklearn_probsr.report.comparison._allowed_features import certain, gaps, in_words
 from sklearn_probsr.report.comparison._comparison import Comparison
-from sklearn_probsr.report.comparison._growth import Growth, grow
 from sklearn_probsr.report.comparison._row_facts import (
     facts,
     probabilities,
@@ -34,14 +28,15 @@ from sklearn_probsr.report.comparison._row_facts import (
     true_classes,
 )
 from sklearn_probsr.report.comparison._shap_columns import (
-    columns_beside,
-    jaccard,
-    scored,
     shap_values_of,
 )
 from sklearn_probsr.report.comparison._shared_members import codes_of, columns_of, open_counts
-from sklearn_probsr.report.comparison._wide_tables import Wide, filled, pieces, some_rows
-from sklearn_probsr.results._reasons import SufficientReasons
+from sklearn_probsr.report.comparison._table_columns import (
+    dependence_columns,
+    other_columns,
+    table_columns,
+)
+from sklearn_probsr.report.comparison._wide_tables import Wide
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["compare", "compare_explained"]
@@ -221,8 +216,8 @@ def compare_explained(
         sure = certain(law, told.rows, replace(options, cost=None), task, n_jobs)
     except UnreachableError as error:  # nobody asked for certainty: the rest can be told
         sure, missing["sure_size"] = None, str(error)
-    values = shap_values_of(law, told, _rows_of(shap_values, at, len(whole)))
-    table = _columns(law, told, sure, values, task, level)
+    values = shap_values_of(law, told, valid_values(shap_values, at, len(whole)))
+    table = table_columns(law, told, sure, values, task, level)
     chance = probabilities(explainer.model, X, at, told)
     cut = threshold(told, table["margin"], explainer.cut, chance)
     if chance is not None:
@@ -233,16 +228,16 @@ def compare_explained(
     missing |= gaps(table, delta, missing, task)
     table |= {"status": told.status.astype(object), "message": told.message}
     if dependence:
-        other = _otherwise(law, told)
+        other = dependence_columns(law, told)
         if not other:
             text = f"{law.distribution} know of no rows whose features depend."
             missing["independent_guarantee"] = text
         table |= other
     for name, sets in (others or {}).items():
-        table |= _other(law, told, name, sets, at, len(whole))
+        table |= other_columns(law, told, name, sets, at, len(whole))
     if len(at) < len(whole):
-        table = {name: _among(name, column, at, len(whole)) for name, column in table.items()}
-        values = _everywhere(values, at, len(whole))
+        table = {name: among_all(name, column, at, len(whole)) for name, column in table.items()}
+        values = values_among_all(values, at, len(whole))
         table |= {"status": whole.status.astype(object), "message": whole.message}
     if y is not None:
         truth = {"true_class": true_classes(y, linear.classes, len(whole))}
@@ -266,7 +261,7 @@ def compare_explained(
         others=tuple(others or ()),
         missing=missing,
         search=partial(
-            _grown,
+            grown_among_all,
             Question(law, "certified", options, None, flag=True),
             told,
             known,
@@ -279,116 +274,3 @@ def compare_explained(
         threshold=cut,
         shared=shared,
     )
-
-
-def _grown(
-    question: Question,
-    told: SufficientReasons,
-    known: dict[float, SufficientReasons],
-    n_jobs: int | None,
-    at: NDArray[np.intp],
-    n: int,
-) -> Growth:
-    """Return how the reasons of valid rows grow, among all rows."""
-    growth = grow(question, told.rows, known, n_jobs, told.flagged)
-    return growth if len(at) == n else growth.among(at, n)
-
-
-def _rows_of(given: Any, at: NDArray[np.intp], n: int) -> Any:
-    """Return a user's SHAP values of the rows that are valid."""
-    if given is None or len(at) == n:
-        return given
-    values = np.asarray(getattr(given, "values", given), dtype=np.float64)
-    return values[at] if len(values) == n else values
-
-
-# What a column has for an invalid row, if that is not "unknown".
-_OF_NOTHING: dict[str, Any] = {
-    "prediction": None, "minimality": None, "reason_size": 0, "guarantee_lower": 0.0,
-    "guarantee_upper": 1.0, "status": None, "message": None,
-}  # fmt: skip
-
-
-def _among(name: str, column: NDArray[Any], at: NDArray[np.intp], n: int) -> NDArray[Any]:
-    """Return a column of the valid rows among all rows."""
-    if name == "reason":
-        found = np.empty(n, dtype=object)
-        found[:] = [()] * n
-    else:
-        value = _OF_NOTHING.get(name, np.nan)
-        found = np.full(n, value, dtype=object if value is None else None)
-    found[at] = column
-    return found
-
-
-def _everywhere(values: Any, at: NDArray[np.intp], n: int) -> Any:
-    """Return SHAP values of the valid rows among all rows."""
-    if isinstance(values, Wide):
-        return values.among(at, n, 0.0)
-    everywhere = np.zeros((n, values.shape[1]))
-    everywhere[at] = values
-    return everywhere
-
-
-def _columns(
-    law: Law,
-    told: SufficientReasons,
-    sure: SufficientReasons | None,
-    values: Any,
-    task: Task,
-    delta: Fraction,
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of the table."""
-    model, n = law.given, len(told)
-    beside = [
-        columns_beside(law, told, at, filled(some_rows(values, at)), task, delta)
-        for at in pieces(values)
-    ] or [columns_beside(law, told, np.arange(0), np.zeros((0, model.n_units)), task, delta)]
-    return {
-        "prediction": told.prediction,
-        "margin": model.margin(told.rows),
-        "reason": told.sets.named(model.unit_names),
-        "reason_size": told.size,
-        "guarantee_lower": told.lower,
-        "guarantee_upper": told.upper,
-        "minimality": told.minimality.astype(object),
-        **cost_columns(told),
-        "sure_size": np.full(n, np.nan) if sure is None else reached(sure),
-        **{name: np.concatenate([piece[name] for piece in beside]) for name in beside[0]},
-    }
-
-
-def _otherwise(law: Law, told: SufficientReasons) -> dict[str, NDArray[Any]]:
-    """Return what the reasons guarantee if features are independent, or if they are not."""
-    over = law.distribution
-    if isinstance(over, Background):
-        other = law_of(law.model, Marginals(over.source, over.weights))
-        return scored(other, told.rows, told.sets, "independent")
-    if isinstance(over, Marginals):
-        other = law_of(law.model, Background(over.source, over.weights))
-        return scored(other, told.rows, told.sets, "joint")
-    return {}
-
-
-def _other(
-    law: Law,
-    told: SufficientReasons,
-    name: str,
-    sets: Sequence[Iterable[int | str]],
-    at: NDArray[np.intp],
-    n: int,
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of another method's sets; ``at`` are the valid ones of n rows."""
-    if len(sets) != n:
-        raise InvalidInputError(
-            f"others[{name!r}] must hold one set of features per row, {n}, got {len(sets)}."
-        )
-    each, room = list(sets), SetsWriter(len(at), law.model.n_units)
-    for i, k in enumerate(at):
-        room.write(i, law.model.check_features(each[k], f"others[{name!r}]"))
-    chosen = room.sets()
-    return {
-        f"{name}_size": chosen.sizes,
-        **scored(law, told.rows, chosen, name),
-        f"{name}_overlap": jaccard(chosen, told.sets),
-    }

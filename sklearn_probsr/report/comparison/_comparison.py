@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,13 +15,11 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._flagged_rows import count_flagged
 from sklearn_probsr.explain.frames._row_index import built_index, row_index
-from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.report.comparison._comparison_card import comparison_card
-from sklearn_probsr.report.comparison._comparison_json import FORMAT, read_comparison
+from sklearn_probsr.report.comparison._comparison_json import read_comparison
 from sklearn_probsr.report.comparison._growth import Growth
-from sklearn_probsr.report.comparison._shared_members import COUNTS
+from sklearn_probsr.report.comparison._json_text import json_text, without_gaps
 from sklearn_probsr.report.comparison._summary import summary, table_in_markdown
-from sklearn_probsr.report.comparison._wide_json import plain_bits, plain_sets, plain_table
 from sklearn_probsr.report.comparison._wide_tables import (
     filled,
     how_often,
@@ -30,9 +27,8 @@ from sklearn_probsr.report.comparison._wide_tables import (
     some_rows,
     sum_by_column,
 )
-from sklearn_probsr.results._archive import atomically, plain_label, plain_value
+from sklearn_probsr.results._archive import atomically
 from sklearn_probsr.results._checked import check_max_bytes, refusing
-from sklearn_probsr.results._row_labels import plain_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -161,7 +157,7 @@ class Comparison:
         if ok.all():
             return self
         at = np.flatnonzero(ok)
-        told = {name: _without_gaps(name, column[at]) for name, column in self.table.items()}
+        told = {name: without_gaps(name, column[at]) for name, column in self.table.items()}
         return replace(
             self,
             table=told,
@@ -293,38 +289,7 @@ class Comparison:
 
     def to_json(self) -> str:
         """Return everything, `growth` included, as JSON; `from_json` reads it back."""
-        columns = {
-            name: [_json(v) for v in _whole(name, column)] for name, column in self.table.items()
-        }
-        growth, mask, shared = self.growth, self.held("mask"), self.held("shared")
-        wide = isinstance(mask, FeatureSets)
-        plain = plain_sets if wide else plain_bits
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "table": columns,
-                "shap_values": plain_table(self.held("shap_values"), float),
-                "values": plain_table(self.held("values"), _json),
-                "growth": {
-                    "levels": growth.levels,
-                    "mask": [plain(level) for level in growth.sets],
-                    "lower": growth.lower.tolist(),
-                    "minimality": growth.minimality.tolist(),
-                    "against": plain(growth.contrary),
-                },
-                "mask": plain_sets(mask) if wide else mask.astype(int).tolist(),
-                "feature_names": self.feature_names,
-                "classes": [plain_label(label) for label in self.classes],
-                "delta": self.delta,
-                "distribution": self.distribution,
-                "others": self.others,
-                "missing": self.missing,
-                "rules": self.rules,
-                "threshold": self.threshold,
-                "shared": None if shared is None else plain_table(shared, int),
-                "index": plain_labels(self.index),
-            }
-        )
+        return json_text(self)
 
     @classmethod
     def from_json(cls, text: str, *, max_bytes: int | None = None) -> Comparison:
@@ -386,27 +351,3 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return ranks from 1 on, the largest first, ties alike."""
     above: NDArray[np.int64] = np.searchsorted(np.sort(-values), -values, side="left")
     return above + 1
-
-
-def _is_size(name: str) -> bool:
-    return name.endswith("_size") or name in {"hurting", *COUNTS}
-
-
-def _without_gaps(name: str, column: NDArray[Any]) -> NDArray[Any]:
-    """Return sizes as whole numbers again, where nothing is unknown any more."""
-    if _is_size(name) and column.dtype.kind == "f" and np.isfinite(column).all():
-        return column.astype(np.int64)
-    return column
-
-
-def _whole(name: str, column: NDArray[Any]) -> Iterable[Any]:
-    """Return sizes as JSON has them, None where they are not known."""
-    if _is_size(name) and column.dtype.kind == "f":
-        return [None if np.isnan(v) else int(v) for v in column]
-    return column
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    return plain_value(value)
