@@ -23,7 +23,7 @@ from sklearn_probsr.explain.questions._verification import Verified
 from sklearn_probsr.explain.rules._row_reader import RowReader
 from sklearn_probsr.explain.subjects._grouped import grouped_subject
 from sklearn_probsr.explain.subjects._masker import background_data, distribution_of
-from sklearn_probsr.explain.subjects._subject import Prepared, subject_again, subject_of
+from sklearn_probsr.explain.subjects._subject_of import Prepared, subject_again, subject_of
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._sparse import SparseRows

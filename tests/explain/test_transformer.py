@@ -307,7 +307,7 @@ OWN = {
     "distributions._completions.Background", "distributions._completions.Marginals",
     "distributions._completions.Product", "distributions._completions.Uniform",
     "distributions._matching.Matching", "explain._explainer.SufficientReasonExplainer",
-    "explain.subjects._subject.Prepared", "explain._transformer.SufficientReasonTransformer",
+    "explain.subjects._subject_of.Prepared", "explain._transformer.SufficientReasonTransformer",
     "model._argmax.ArgmaxModel", "model._linear.LinearModel", "model._units.Unit",
 }  # fmt: skip
 

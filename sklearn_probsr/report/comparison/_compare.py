@@ -13,12 +13,6 @@ from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 from sklearn_probsr.explain.jobs._batches import Question
 from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.report.comparison._all_rows import (
-    among_all,
-    grown_among_all,
-    valid_values,
-    values_among_all,
-)
 from sklearn_probsr.report.comparison._allowed_features import certain, gaps, in_words
 from sklearn_probsr.report.comparison._comparison import Comparison
 from sklearn_probsr.report.comparison._row_facts import (
@@ -36,6 +30,7 @@ from sklearn_probsr.report.comparison._table_columns import (
     other_columns,
     table_columns,
 )
+from sklearn_probsr.report.comparison._valid_rows import ValidRows
 from sklearn_probsr.report.comparison._wide_tables import Wide
 from sklearn_probsr.search._arguments import Options
 
@@ -203,42 +198,34 @@ def compare_explained(
             "nothing. Pass data, or Background(X)."
         )
     explained = explainer(X, alternatives=alternatives)
-    delta, n_jobs = explainer.delta, explainer.n_jobs
-    whole = explained.reasons
-    at = np.flatnonzero(whole.status != "invalid")
-    told = whole if len(at) == len(whole) else whole[at]
-    law, linear = explainer.law, explainer.linear_model
+    law, linear, whole = explainer.law, explainer.linear_model, explained.reasons
+    valid = ValidRows(np.flatnonzero(whole.status != "invalid"), len(whole))
+    told = whole if valid.are_all else whole[valid.at]
     options = Options(**{name: getattr(explainer, name) for name in _SAME})
-    task, missing = options.task(linear), {}
-    level = decimal_fraction(delta)
-    known = {float(level): told}
+    task, level = options.task(linear), decimal_fraction(explainer.delta)
+    known, missing = {float(level): told}, dict[str, str]()
     try:
-        sure = certain(law, told.rows, replace(options, cost=None), task, n_jobs)
+        sure = certain(law, told.rows, replace(options, cost=None), task, explainer.n_jobs)
     except UnreachableError as error:  # nobody asked for certainty: the rest can be told
         sure, missing["sure_size"] = None, str(error)
-    values = shap_values_of(law, told, valid_values(shap_values, at, len(whole)))
+    values = shap_values_of(law, told, valid.of(shap_values))
     table = table_columns(law, told, sure, values, task, level)
-    chance = probabilities(explainer.model, X, at, told)
+    chance = probabilities(explainer.model, X, valid.at, told)
     cut = threshold(told, table["margin"], explainer.cut, chance)
     if chance is not None:
         table["probability"] = chance
     alike = task.max_size is None and task.prices is None
     if sure is not None and alike and not np.isnan(table["sure_size"]).any():
         known[1.0] = sure
-    missing |= gaps(table, delta, missing, task)
+    missing |= gaps(table, explainer.delta, missing, task)
     table |= {"status": told.status.astype(object), "message": told.message}
     if dependence:
-        other = dependence_columns(law, told)
-        if not other:
-            text = f"{law.distribution} know of no rows whose features depend."
-            missing["independent_guarantee"] = text
-        table |= other
+        table |= dependence_columns(law, told, missing)
     for name, sets in (others or {}).items():
-        table |= other_columns(law, told, name, sets, at, len(whole))
-    if len(at) < len(whole):
-        table = {name: among_all(name, column, at, len(whole)) for name, column in table.items()}
-        values = values_among_all(values, at, len(whole))
-        table |= {"status": whole.status.astype(object), "message": whole.message}
+        table |= other_columns(law, told, name, sets, valid)
+    table = valid.table_among_all(table)
+    values = valid.values_among_all(values)
+    table |= {"status": whole.status.astype(object), "message": whole.message}
     if y is not None:
         truth = {"true_class": true_classes(y, linear.classes, len(whole))}
         table = {"prediction": table["prediction"], **truth, **table}
@@ -248,6 +235,7 @@ def compare_explained(
         shared = codes if isinstance(values, Wide) else codes.toarray()
         table |= columns_of(list(explained.alternatives), linear.unit_names)
         missing |= open_counts(table, whole.status)
+    question = Question(law, "certified", options, None, flag=True)
     mask: Any = whole.sets if isinstance(values, Wide) else whole.mask
     return Comparison(
         table=table,
@@ -260,15 +248,7 @@ def compare_explained(
         distribution=str(law.distribution),
         others=tuple(others or ()),
         missing=missing,
-        search=partial(
-            grown_among_all,
-            Question(law, "certified", options, None, flag=True),
-            told,
-            known,
-            n_jobs,
-            at,
-            len(whole),
-        ),
+        search=partial(valid.grown, question, told, known, explainer.n_jobs),
         index=explained.index,
         rules=in_words(task, linear.unit_names),
         threshold=cut,

@@ -25,6 +25,7 @@ from sklearn_probsr.report.comparison._shap_columns import (
     jaccard,
     scored,
 )
+from sklearn_probsr.report.comparison._valid_rows import ValidRows
 from sklearn_probsr.report.comparison._wide_tables import filled, pieces, some_rows
 from sklearn_probsr.results._reasons import SufficientReasons
 
@@ -59,8 +60,13 @@ def table_columns(
     }
 
 
-def dependence_columns(law: Law, told: SufficientReasons) -> dict[str, NDArray[Any]]:
-    """Return what the reasons guarantee if features are independent, or if they are not."""
+def dependence_columns(
+    law: Law, told: SufficientReasons, missing: dict[str, str]
+) -> dict[str, NDArray[Any]]:
+    """Return what the reasons guarantee if features are independent, or if they are not.
+
+    If nothing is known of that, ``missing`` says so.
+    """
     over = law.distribution
     if isinstance(over, Background):
         other = law_of(law.model, Marginals(over.source, over.weights))
@@ -68,6 +74,7 @@ def dependence_columns(law: Law, told: SufficientReasons) -> dict[str, NDArray[A
     if isinstance(over, Marginals):
         other = law_of(law.model, Background(over.source, over.weights))
         return scored(other, told.rows, told.sets, "joint")
+    missing["independent_guarantee"] = f"{over} know of no rows whose features depend."
     return {}
 
 
@@ -76,16 +83,15 @@ def other_columns(
     told: SufficientReasons,
     name: str,
     sets: Sequence[Iterable[int | str]],
-    at: NDArray[np.intp],
-    n: int,
+    valid: ValidRows,
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of another method's sets; ``at`` are the valid ones of n rows."""
-    if len(sets) != n:
+    """Return the columns of another method's sets, one for each row, of those that are valid."""
+    if len(sets) != valid.n:
         raise InvalidInputError(
-            f"others[{name!r}] must hold one set of features per row, {n}, got {len(sets)}."
+            f"others[{name!r}] must hold one set of features per row, {valid.n}, got {len(sets)}."
         )
-    each, room = list(sets), SetsWriter(len(at), law.model.n_units)
-    for i, k in enumerate(at):
+    each, room = list(sets), SetsWriter(len(valid.at), law.model.n_units)
+    for i, k in enumerate(valid.at):
         room.write(i, law.model.check_features(each[k], f"others[{name!r}]"))
     chosen = room.sets()
     return {

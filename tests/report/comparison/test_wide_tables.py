@@ -24,8 +24,8 @@ from sklearn_probsr import (
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.report.comparison import _wide_tables
 from sklearn_probsr.report.comparison._compare import compare_explained
-from sklearn_probsr.report.page import _page
-from sklearn_probsr.report.page._page import _data
+from sklearn_probsr.report.page import _page_data
+from sklearn_probsr.report.page._page_data import page_data
 
 WORDS = 900
 
@@ -34,7 +34,7 @@ WORDS = 900
 def small_stay_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is filled in for being small, and a few hundred features are many for a page."""
     monkeypatch.setattr(_sparse, "_FEW_CELLS", -1)
-    monkeypatch.setattr(_page, "_MANY", 500)
+    monkeypatch.setattr(_page_data, "_MANY", 500)
     monkeypatch.setattr(_wide_tables, "_CELLS", 2**11)
 
 
@@ -67,7 +67,7 @@ def test_sparse_rows_are_compared_as_filled_ones_are():
     assert found.values.tolist() == X[:9].toarray().tolist()
     assert found.features().equals(dense.features())
     assert found.summary() == dense.summary()
-    ours, theirs = (_data(each, []) for each in (found, dense))
+    ours, theirs = (page_data(each, []) for each in (found, dense))
     assert ours == theirs
     assert len(ours["features"]) < ours["count"] == WORDS
     top = np.argsort(-np.abs(found.shap_values), axis=1, kind="stable")
@@ -80,7 +80,7 @@ def test_sparse_rows_are_compared_as_filled_ones_are():
     held = json.loads(found.to_json())
     again = Comparison.from_json(json.dumps(held))
     assert json.loads(again.to_json()) == held
-    assert _data(again, []) == ours
+    assert page_data(again, []) == ours
     assert held["shap_values"]["columns"][0] == X[[0]].nonzero()[1].tolist()
 
 

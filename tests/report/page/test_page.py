@@ -32,7 +32,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.report.comparison._growth import LEVELS, Growth
-from sklearn_probsr.report.page import _page
+from sklearn_probsr.report.page import _page_data
 from sklearn_probsr.results import _archive
 
 HOSTILE = (
@@ -318,7 +318,7 @@ def test_guarantees_are_rounded_down():
     rng = np.random.default_rng(7)
     bounds = [k / 10_000 for k in range(10_001)]
     bounds += [np.nextafter(bound, 0.0) for bound in bounds[1:]] + rng.uniform(size=1000).tolist()
-    assert _page._parts(np.array(bounds)) == [parts(float(bound)) for bound in bounds]
+    assert _page_data._parts(np.array(bounds)) == [parts(float(bound)) for bound in bounds]
 
 
 def test_words_are_those_of_the_summary(tmp_path: Path):
