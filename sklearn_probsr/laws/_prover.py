@@ -103,8 +103,10 @@ class Prover:
             sizes = range(len(order) + 1)
             return next((order[:k] for k in sizes if self.verdict(order[:k])), None)
         at = self.guess(order)
-        if at is not None:
-            return self._stepwise(order, at)
+        return self.bisected(order) if at is None else self._stepwise(order, at)
+
+    def bisected(self, order: list[int]) -> list[int] | None:
+        """Return a prefix of an order that is seen to reach the level, and with one less not."""
         if not self.verdict(order):
             return None
         low, high = -1, len(order)

@@ -24,9 +24,10 @@ from sklearn_probsr.engines.rows._floors import (
     factors,
     ranges_of,
 )
+from sklearn_probsr.laws._states import extremes, worth
 from sklearn_probsr.model._base import Model
 
-__all__ = ["Places", "Table", "distinct_states", "worth"]
+__all__ = ["Places", "Table"]
 
 # Some of the rows: a slice of them is not copied.
 Places = NDArray[np.intp] | slice
@@ -34,8 +35,6 @@ Places = NDArray[np.intp] | slice
 # Contributions of an instance below this, of values below this times the largest of the background,
 # are cut to whole numbers in floats (Proposition 38).
 _ROOM = 2.0**50
-# So many states are told apart by comparing them one by one.
-_FEW = 64
 # Models and scales for which binary contributions are remembered.
 _MOST_WHOLES = 256
 
@@ -169,6 +168,28 @@ class Table:
         out.reshape(-1, n, rivals)[:, :, rival] = known[:, None]
         add_floors(self.rows, self._factors(weights, exponent, units), -1, out, rivals, rival)
 
+    @property
+    def halves(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What columns are multiplied by, in two steps, to be at most 1 in size."""
+        if self.binary:
+            return np.ones(self.n_columns), np.ones(self.n_columns)
+        return self._ranges.first, self._ranges.second
+
+    def form(self, weights: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+        """Return what columns of that size are multiplied by to be contributions."""
+        found = np.zeros(self.n_columns)
+        if self.binary:
+            found[self.first] = self._whole_ones(weights, exponent)
+        else:
+            made = self._factors(weights, exponent)
+            found[made.columns] = made.whole
+        return found
+
+    @property
+    def floats(self) -> NDArray[np.float64]:
+        """The rows as floats."""
+        return _frozen(self.rows.astype(np.float64, copy=False))
+
     def sums(self, weights: NDArray[np.float64], exponent: int) -> NDArray[np.int64]:
         """Return what all units contribute together in each row."""
         total = np.zeros((1, len(self.rows)), dtype=np.int64)
@@ -258,10 +279,8 @@ class Table:
             # Each column was rounded by less than one, so the extremes are among these.
             low = line[0] >= line.max() - len(at)
             high = line[0] <= line.min() + len(at)
-            self._extremes[key] = (
-                min(worth(weights[at], state) for state in distinct_states(self.rows[low][:, at])),
-                max(worth(weights[at], state) for state in distinct_states(self.rows[high][:, at])),
-            )
+            lowest, highest = self.rows[low][:, at], self.rows[high][:, at]
+            self._extremes[key] = extremes(weights[at], lowest, highest)
         return self._extremes[key]
 
 
@@ -270,18 +289,3 @@ def _frozen(rows: NDArray[Any]) -> NDArray[Any]:
     frozen = np.ascontiguousarray(rows).view()
     frozen.flags.writeable = False
     return frozen
-
-
-def worth(weights: NDArray[np.float64], values: NDArray[Any]) -> Fraction:
-    """Return a sum of products, exactly."""
-    terms = zip(weights.tolist(), values.tolist(), strict=True)
-    return sum((Fraction(w) * Fraction(x) for w, x in terms), Fraction(0))
-
-
-def distinct_states(states: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Return the different rows; mostly they are few."""
-    found: list[NDArray[np.float64]] = []
-    while len(states) and len(found) < _FEW:
-        found.append(states[0])
-        states = states[(states != states[0]).any(axis=1)]
-    return [*found, *np.unique(states, axis=0)]

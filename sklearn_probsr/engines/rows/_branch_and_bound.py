@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.rows._counts import Rows, shift
 
-__all__ = ["branch_and_bound", "least_size", "lost_weight", "most_to_gain", "needed_alone"]
+__all__ = [
+    "MOST_CELLS",
+    "branch_and_bound",
+    "least_size",
+    "lost_weight",
+    "most_to_gain",
+    "needed_alone",
+]
 
 # The most numbers in the table of a branch and bound.
-_MOST_CELLS = 2**26
+MOST_CELLS = 2**26
 
 
 @inner
@@ -102,13 +109,13 @@ def lost_weight(
 
 
 def branch_and_bound(
-    rows: Rows, size: int, needed: int, floor: int, budget: int
+    rows: Rows, size: int, needed: int, floor: int, budget: int, room: int = MOST_CELLS
 ) -> tuple[int, NDArray[np.bool_], int]:
     """Look for ``size`` members that bring the rows of a needed weight to the floor.
 
     Members are taken or left in turn. With ``left`` still to take from position p on, a row can
     gain at most what its best ``left`` members from there add; where even that does not suffice,
-    the branch is cut (Lemma 32).
+    the branch is cut (Lemma 32). The table of that has at most ``room`` numbers.
 
     Returns
     -------
@@ -121,7 +128,7 @@ def branch_and_bound(
     h, n = rows.gains.shape
     chosen = np.zeros(h, dtype=np.bool_)
     cells = size * h * n
-    if cells > budget or cells > _MOST_CELLS:
+    if cells > budget or (size + 1) * (h + 1) * n > room:
         return -1, chosen, 0
     most = np.zeros((size + 1, h + 1, n), dtype=np.int64)
     spare = int(rows.weights.sum()) - needed

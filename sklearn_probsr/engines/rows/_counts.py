@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Rows", "count", "kept_along", "kept_weight", "shift", "worst_gains", "worst_of"]
+__all__ = ["Rows", "count", "kept_along", "kept_weight", "shift", "worst_of"]
 
 
 class Rows(NamedTuple):
@@ -100,19 +100,3 @@ def shift(margins: NDArray[np.int64], rows: Rows, j: int, sign: int) -> None:
     gain = rows.gains[j]
     for r in range(len(margins)):
         margins[r] += sign * gain[r]
-
-
-@kernel
-def worst_gains(rows: Rows) -> NDArray[np.float64]:
-    """Return what fixing each member adds before each row's worst rival, summed up, about."""
-    n = len(rows.weights)
-    rivals = len(rows.margins) // n
-    total = np.zeros(len(rows.gains))
-    worst = np.empty(n, dtype=np.intp)
-    for r in range(n):
-        worst[r] = r * rivals + np.argmin(rows.margins[r * rivals : (r + 1) * rivals])
-    for j in range(len(rows.gains)):
-        gain = rows.gains[j]
-        for r in range(n):
-            total[j] += float(rows.weights[r]) * float(gain[worst[r]])
-    return total

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.rows._counts import Rows, count, shift, worst_of
 
-__all__ = ["is_needed", "prune"]
+__all__ = ["is_needed", "lose", "prune"]
 
 # Rows after which it is seen whether enough are lost.
 _BLOCK = 512
@@ -80,21 +80,60 @@ def is_needed(rows: Rows, chosen: NDArray[np.intp], mixed: int, needed: int, dou
         shift(margins, rows, chosen[i], 1)
     out = np.zeros(len(chosen), dtype=np.bool_)
     spare = rows.weights.sum() - needed
-    for step in range(1, 2**mixed + len(chosen) - mixed):
-        i = 0
-        if step < 2**mixed:
-            while not step >> i & 1:
-                i += 1
-        else:
-            i = mixed + step - 2**mixed
-        out[i] = not out[i]
-        shift(margins, rows, chosen[i], -1 if out[i] else 1)
+    for step in range(2**mixed + len(chosen) - mixed - 1):
+        _leave_out(margins, rows, chosen, mixed, step, out)
         if not _surely_lost(margins, rows.weights, doubt, spare):
             return False
-        if step == 2**mixed - 1:  # of the mixed ones, the last alone is out
-            for j in range(mixed):
-                if out[j]:
-                    shift(margins, rows, chosen[j], 1)
-        elif step >= 2**mixed:
-            shift(margins, rows, chosen[i], 1)
     return True
+
+
+@kernel
+def lose(
+    rows: Rows,
+    chosen: NDArray[np.intp],
+    mixed: int,
+    doubt: int,
+    spare: int,
+    lost: NDArray[np.int64],
+) -> None:
+    """Add the weight of some rows that are surely lost, for every set of `is_needed`.
+
+    Sets that have lost more than may be are not looked at any more: nothing can be left out once
+    all have, which some of the rows may show as well as all (Lemma 53).
+    """
+    margins = rows.margins.copy()
+    for i in range(len(chosen)):
+        shift(margins, rows, chosen[i], 1)
+    out = np.zeros(len(chosen), dtype=np.bool_)
+    n = len(rows.weights)
+    for step in range(len(lost)):
+        _leave_out(margins, rows, chosen, mixed, step, out)
+        if lost[step] <= spare:
+            for r in range(n):
+                worst = worst_of(margins, r, n)
+                lost[step] += rows.weights[r] * (worst < 0) * (worst <= -doubt)
+
+
+@inner
+def _leave_out(
+    margins: NDArray[np.int64],
+    rows: Rows,
+    chosen: NDArray[np.intp],
+    mixed: int,
+    step: int,
+    out: NDArray[np.bool_],
+) -> None:
+    """Leave out the next set: one differs from the one before by a member, then one at a time."""
+    sets = 2**mixed - 1
+    if step < sets:
+        i = 0
+        while not (step + 1) >> i & 1:
+            i += 1
+    else:
+        i = mixed + step - sets
+        for j in range(i):
+            if out[j]:
+                shift(margins, rows, chosen[j], 1)
+                out[j] = False
+    out[i] = not out[i]
+    shift(margins, rows, chosen[i], -1 if out[i] else 1)

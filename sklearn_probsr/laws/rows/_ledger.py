@@ -148,6 +148,11 @@ class Ledger:
         """
         self.table.write(units, self._weights, self.exponent, known[units], out, rival)
 
+    @cached_property
+    def form(self) -> NDArray[np.float64]:
+        """What columns are multiplied by to be contributions, once they are at most 1 in size."""
+        return self.table.form(self._weights, self.exponent)
+
     @property
     def entries(self) -> NDArray[np.int64]:
         """Contributions (units, rows), rounded down."""
@@ -159,6 +164,10 @@ class Ledger:
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """What each row has to spare when nothing is fixed."""
+        return self.counted_starts()
+
+    def counted_starts(self) -> NDArray[np.int64]:
+        """Return the same, counted anew."""
         return self.table.sums(self._weights, self.exponent) - self.level
 
     @cached_property

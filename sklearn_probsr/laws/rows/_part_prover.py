@@ -2,35 +2,39 @@
 
 Nothing that is said of a set rests on the part. Its guarantee is counted over all rows; that a set
 misses delta is proved by rows that lose the class, whichever they are, once they weigh more than
-may be lost (Lemma 53).
+may be lost (Lemma 53). No table of all rows before all rivals is ever made.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.rows._branch_and_bound import needed_alone
-from sklearn_probsr.engines.rows._counts import Rows, kept_weight
-from sklearn_probsr.engines.rows._pruning import is_needed
+from sklearn_probsr.engines.rows._counts import Rows
+from sklearn_probsr.engines.rows._greed import greedy
+from sklearn_probsr.engines.rows._pruning import lose
 from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws.rows._parted_view import PartedView
 from sklearn_probsr.laws.rows._rows_prover import RowsProver
-from sklearn_probsr.laws.rows._rows_view import PartedView
 
 __all__ = ["PartProver"]
 
 # How many rows are looked at that are likely to be lost: so many times what may be, and these.
 _TIMES, _MORE_TIMES, _LEAST = 4, 10, 1024
-# Gains that are looked at together.
-_CELLS = 2**18
 # A part of a quarter of the rows is large, and so is one with so many gains: rather than growing,
 # it is asked for more weight, so often.
-_ENOUGH, _MANY_GAINS, _TRIES = 4, 2**19, 8
+_ENOUGH, _MANY_GAINS, _TRIES = 4, 2**18, 8
+# The most numbers in the table of its branch and bound.
+_ROOM = 3 * 2**18
+# Where nearly all rows have to be kept, those that are lost join the part.
+_NEARLY_ALL = Fraction(999, 1000)
 
 
 class PartProver(Prover):
@@ -51,21 +55,26 @@ class PartProver(Prover):
     def __init__(
         self, view: PartedView, task: Task, shuffled: NDArray[np.intp], first: int
     ) -> None:
-        self._shuffled, self._drawn = shuffled, min(first, len(shuffled))
-        self.seen, self.task = view, task
+        self.seen, self.task, self._shuffled = view, task, shuffled
+        self.needed = math.ceil(task.delta * view.total)
+        self.spare = view.total - self.needed
+        self._strict = task.delta >= _NEARLY_ALL
+        self._part = shuffled[: max(first // 2, 1) if self._strict else first]
         self.inner = self._searched()
         super().__init__(self.inner.view, task)
         self.view = view
-        self.needed = math.ceil(task.delta * view.total)
-        self.spare = view.total - self.needed
         self._weights: dict[frozenset[int], int] = {}
-        self._hard: tuple[dict[int, int], Rows] | None = None
+        self._hard: NDArray[np.intp] | None = None
 
     def _searched(self) -> RowsProver:
         """Return what knows the sets of the rows that are drawn."""
         if self.whole:
             return RowsProver(self.seen, self.task)
-        return RowsProver(self.seen.part(np.sort(self._shuffled[: self._drawn])), self.task)
+        inner = RowsProver(self.seen.part(np.sort(self._part)), self.task)
+        inner.room = _ROOM
+        if self._strict:
+            inner.needed = inner.total - self.spare  # what misses that misses delta (Lemma 53)
+        return inner
 
     # --- one set -----------------------------------------------------------------------------
 
@@ -88,19 +97,19 @@ class PartProver(Prover):
 
     def _surely_misses(self, chosen: Collection[int]) -> bool:
         """Tell whether rows that are likely to be lost weigh too much (Lemma 53)."""
-        if self._hard is None or not self._hard[0].keys() >= set(chosen):
+        if self._hard is None:
             return False
-        places, rows = self._hard
-        at = np.array([places[u] for u in chosen], dtype=np.intp)
-        kept, _, unsure = kept_weight(rows, at, self.seen.doubt)
-        return not unsure and int(rows.weights.sum()) - int(kept) > self.spare
+        seen = self.seen.leads([*self.forced, *chosen], self._hard)
+        lost = self.seen.weights[self._hard[seen.least <= seen.loses]]
+        return int(lost.sum()) > self.spare
 
     # --- from the part to a set --------------------------------------------------------------
 
     def proposals(self) -> list[list[int]]:
         """Return the smallest set that the part gives, as an order, if all rows confirm it.
 
-        The part grows until they do, or until it is all of them.
+        The part is asked for more until they do; it grows while that is cheap, before one rival to
+        all rows. If they do not, its order is followed over all rows.
         """
         tried = 0
         while not self.whole:
@@ -108,23 +117,40 @@ class PartProver(Prover):
             if found is not None and self.verdict(found):
                 return [self.in_order(found)]
             tried += 1
-            if found is not None and self._is_large and tried <= _TRIES:
-                missing = self.needed - self.weight(found)
-                self.inner.needed += -(-missing * self.inner.total // self.seen.total)
-            else:
-                self._grow()
+            if not self._ask_for_more(found, tried):
+                order = [self.members[j] for j in greedy(self.inner.rows, math.inf, False)]
+                reached = self.bisected(order)
+                return [] if reached is None else [reached]
         return self.inner.proposals()
+
+    def _ask_for_more(self, found: set[int] | None, tried: int) -> bool:
+        """Ask the part for more, or make it grow; False if there is no room for that."""
+        again = found is not None and tried <= _TRIES
+        if found is not None and again and self._is_large and not self._strict:
+            missing = self.needed - self.weight(found)
+            self.inner.needed += -(-missing * self.inner.total // self.seen.total)
+            return True
+        if self._is_large and self.seen.is_large and self.seen.rivals > 1:
+            return False
+        if found is not None and again and self._strict and not self._is_large:
+            self._part = self._joined(found)
+        else:
+            self._part = self._shuffled[: None if self._is_large else 2 * len(self._part)]
+        del self.inner  # there is not room for both
+        self.inner = self._searched()
+        return True
 
     @property
     def _is_large(self) -> bool:
-        gains = self._drawn * self._rivals * len(self.members)
-        return _ENOUGH * self._drawn >= len(self._shuffled) or gains > _MANY_GAINS
+        n, gains = len(self._part), len(self._part) * self.seen.rivals * len(self.members)
+        return _ENOUGH * n >= len(self._shuffled) or gains > _MANY_GAINS
 
-    def _grow(self) -> None:
-        """Draw as many rows again; where a part is large already, take all."""
-        self._drawn = len(self._shuffled) if self._is_large else 2 * self._drawn
-        del self.inner  # there is not room for both
-        self.inner = self._searched()
+    def _joined(self, found: Collection[int]) -> NDArray[np.intp]:
+        """Return the part and, half as many, the rows that are lost most with a set fixed."""
+        least = self.seen.leads([*self.forced, *found]).least
+        least[self._part] = np.inf
+        more = max(len(self._part) // 2, 1)
+        return np.append(self._part, np.argpartition(least, more)[:more])
 
     def _smallest(self) -> set[int] | None:
         """Return the smallest set that is found to reach delta over the part."""
@@ -145,7 +171,7 @@ class PartProver(Prover):
     @property
     def whole(self) -> bool:
         """Whether the part has become all rows."""
-        return self._drawn == len(self._shuffled)
+        return len(self._part) == len(self._shuffled)
 
     def prefix(self, order: list[int]) -> list[int] | None:
         """Return an order that reaches the level; before all rows, its shortest prefix."""
@@ -157,15 +183,21 @@ class PartProver(Prover):
         """Leave out what is not needed, the last and least first, until every unit is."""
         if self.whole:
             return self.inner.pruned(order)
-        self._look_hard(order)
+        if self._hard is None:
+            self._hard = self._worst(self.seen.leads([*self.forced, *order]).exposed, _TIMES)
         return super().pruned(order)
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
-        """Look for a set of at most ``size`` members on the part; all rows must confirm it."""
+        """Look for a set of at most ``size`` members on the part; all rows must confirm it.
+
+        That there is none is proved by the part if it may lose no more than all rows may.
+        """
         reached, found = self.inner.look(size)
         if self.whole:
             self.least = max(self.least, self.inner.least)
             return reached, found
+        if reached is False and self._strict:
+            return False, set()
         return (True, found) if reached and self.verdict(found) else (None, set())
 
     def improve(self, chosen: set[int]) -> set[int]:
@@ -182,24 +214,13 @@ class PartProver(Prover):
     def bound_least(self, size: int) -> None:
         """Raise ``least``, up to a size, by what the rows that have least to spare need alone."""
         worst = self.seen.margins.reshape(len(self.seen.weights), -1).min(axis=1)
-        places, lost = self._worst(worst, _TIMES), 0
-        alone = np.zeros(size + 1, dtype=np.int64)
-        for start, stop in self._steps(len(places), len(self.members)):
-            part = self.seen.part(places[start:stop])
-            rows, safe = part.opened(self.members, self.forced)
-            lost += part.total - safe - int(rows.weights.sum())  # whatever is fixed
+        alone, lost = np.zeros(size + 1, dtype=np.int64), 0
+        for piece in self.seen.pieces(len(self.members), self._worst(worst, _TIMES)):
+            rows, safe = piece.opened(self.members, self.forced)
+            lost += piece.total - safe - int(rows.weights.sum())  # whatever is fixed
             alone += needed_alone(rows, -self.seen.doubt, size)
         fails = lost + alone.sum() - np.cumsum(alone[:-1]) > self.spare
         self.least = size if fails.all() else int(np.argmin(fails))
-
-    def _steps(self, n: int, units: int) -> Iterator[tuple[int, int]]:
-        """Return pieces of so many rows before which the gains of some units are few."""
-        step = max(_CELLS // (max(units, 1) * self._rivals), 1)
-        yield from ((start, min(start + step, n)) for start in range(0, n, step))
-
-    @property
-    def _rivals(self) -> int:
-        return len(self.seen.margins) // len(self.seen.weights)
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
         """Prove that nothing can be left out, or leave it out."""
@@ -207,46 +228,45 @@ class PartProver(Prover):
             return self.inner.claim(chosen)
         mixed = [u for u in self.in_order(chosen) if u not in self.pure]
         order = [*mixed, *(u for u in self.in_order(chosen) if u in self.pure)]
-        for times in (_TIMES, _MORE_TIMES) if len(mixed) <= MOST_MIXED else ():
-            places, rows = self._look_hard(chosen, times)
-            at = np.array([places[u] for u in order], dtype=np.intp)
-            needed = int(rows.weights.sum()) - self.spare
-            if is_needed(rows, at, len(mixed), needed, self.seen.doubt):
-                return chosen, "subset-minimal", 0.0
-            del rows  # there is not room for two
+        if len(mixed) <= MOST_MIXED and self._are_needed(order, len(mixed)):
+            return chosen, "subset-minimal", 0.0
         return super().claim(chosen)
 
-    def _look_hard(
-        self, chosen: Collection[int], times: int = _TIMES
-    ) -> tuple[dict[int, int], Rows]:
-        """Return the rows that are lost most easily when a unit of a set is left out.
+    def _are_needed(self, order: list[int], mixed: int) -> bool:
+        """Prove by the rows that are lost most easily that nothing can be left out of a set.
 
-        They come with the places of units in their table; they are remembered.
+        They are looked at piece by piece. The first lose most: once the rest would have to lose
+        more than those before did, it is given up.
         """
-        units = self.in_order(chosen)
-        if self._hard is not None and self._hard[0].keys() >= set(units) and times == _TIMES:
-            return self._hard
-        self._hard = None  # there is not room for two
-        n = len(self.seen.weights)
-        worst = np.empty(n, dtype=np.int64)
-        for start, stop in self._steps(n, len(units) + len(self.forced)):
-            piece = self.seen.part(slice(start, stop))
-            gains = piece.gains([*self.forced, *units])
-            margins = piece.margins + gains.sum(axis=0)
-            # With each unit of the set left out, the largest gain first.
-            largest = gains[len(self.forced) :].max(axis=0, initial=0)
-            worst[start:stop] = (margins - largest).reshape(stop - start, -1).min(axis=1)
-        part = self.seen.part(self._worst(worst, times))
-        margins = part.margins.copy()
-        for u in self.forced:
-            margins += part.gains([u])[0]
-        rows = Rows(margins, part.weights, part.gains(units))
-        self._hard = {u: j for j, u in enumerate(units)}, rows
-        return self._hard
+        exposed = self.seen.leads([*self.forced, *order]).exposed
+        places, at = self._worst(exposed, _MORE_TIMES), np.arange(len(order))
+        left = int(self.seen.weights[places].sum())
+        lost = np.zeros(2**mixed - 1 + len(order) - mixed, dtype=np.int64)
+        for piece in self.seen.pieces(len(order) + len(self.forced), places):
+            before = lost.min(initial=self.spare + 1)
+            rows = _with_fixed(piece, order, self.forced)
+            lose(rows, at, mixed, self.seen.doubt, self.spare, lost)
+            least = int(lost.min(initial=self.spare + 1))
+            if least > self.spare:
+                return True
+            left -= piece.total
+            if (least - before) * left < (self.spare + 1 - least) * piece.total:
+                return False
+        return False
 
-    def _worst(self, margins: NDArray[np.int64], times: int) -> NDArray[np.intp]:
+    def _worst(
+        self, margins: NDArray[np.int64] | NDArray[np.float64], times: int
+    ) -> NDArray[np.intp]:
         """Return the rows with the least margins, so many times as many as may be lost."""
         n = len(margins)
         size = min(max(times * n * self.spare // max(self.seen.total, 1), _LEAST), n)
         some = np.argpartition(margins, size)[:size] if size < n else np.arange(n)
         return some[np.argsort(margins[some], kind="stable")]  # the first are lost soonest
+
+
+def _with_fixed(view: PartedView, units: list[int], forced: list[int]) -> Rows:
+    """Return the rows with the gains of some units, forced ones fixed."""
+    margins = view.margins.copy()
+    for u in forced:
+        margins += view.gains([u])[0]
+    return Rows(margins, view.weights, view.gains(units))

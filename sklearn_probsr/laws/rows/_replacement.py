@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import Background
+from sklearn_probsr.engines.rows._leads import Forms
 from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._leaning import column_mean, mean_doubts
 from sklearn_probsr.laws._prover import Prover
@@ -25,8 +26,9 @@ from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.rows._ledger import MOST_BITS, Ledger
 from sklearn_probsr.laws.rows._part_prover import PartProver
+from sklearn_probsr.laws.rows._parted_view import PartedView, forms_of
 from sklearn_probsr.laws.rows._rows_prover import RowsProver
-from sklearn_probsr.laws.rows._rows_view import PartedView, RowsView
+from sklearn_probsr.laws.rows._rows_view import RowsView
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._linear import LinearModel
@@ -37,10 +39,17 @@ __all__ = ["CountingLaw", "Replacement", "ReplacementLaw", "RowsLaw"]
 class Replacement(PartedView):
     """One instance before background rows.
 
-    ``ledger`` is the one of its class; it is written on a coarser scale if one is given.
+    ``ledger`` is the one of its class; it is written on a coarser scale if one is given. Of several
+    rivals ``margins`` may be at hand, side by side.
     """
 
-    def __init__(self, ledger: Ledger, row: Row, scale: Fraction | None = None) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        row: Row,
+        scale: Fraction | None = None,
+        margins: NDArray[np.int64] | None = None,
+    ) -> None:
         super().__init__(ledger.table.n_units)
         self.row = row
         self.ledger = ledger if scale is None else ledger.on(scale)
@@ -53,12 +62,30 @@ class Replacement(PartedView):
         self._costs, self._gains = faces.costs.tolist(), faces.gains.tolist()
         self.exact = self.ledger.exact and faces.exact
         self._whole = faces.whole.astype(np.int64, copy=False)
-        self.margins, self.weights = self.ledger.starts, ledger.table.counts
+        if margins is None or self.ledger is not ledger:
+            margins = self.ledger.starts
+        self.margins = margins
+        self.weights = ledger.table.counts
+
+    @property
+    def table(self) -> Table:
+        """The rows."""
+        return self.ledger.table
+
+    @property
+    def known(self) -> NDArray[np.int64]:
+        """What the units of the instance contribute."""
+        return self._whole
+
+    @cached_property
+    def forms(self) -> Forms:
+        """What units contribute."""
+        return forms_of(self.table, [self.ledger], self._whole[None, :])
 
     def part(self, places: Places, table: Table | None = None) -> Replacement:
         """Return the instance before some of the rows; several rivals share their ``table``."""
         found = self.copied()
-        found.ledger = self.ledger.over(self.ledger.table.part(places) if table is None else table)
+        found.ledger = self.ledger.over(self.table.part(places) if table is None else table)
         found.margins, found.weights = self.margins[places], self.weights[places]
         return found
 

@@ -5,31 +5,45 @@ A row keeps the class if it stays ahead of every rival in it: a count, exact as 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Collection, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.engines.rows._counts import worst_gains
-from sklearn_probsr.laws._table import Places
+from sklearn_probsr.engines.rows._leads import Forms, mean_gains
+from sklearn_probsr.laws._table import Places, Table
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row
 from sklearn_probsr.laws.rows._ledger import Ledger
+from sklearn_probsr.laws.rows._parted_view import PartedView, forms_of
 from sklearn_probsr.laws.rows._replacement import Replacement, RowsLaw
-from sklearn_probsr.laws.rows._rows_view import PartedView
 from sklearn_probsr.model._argmax import ArgmaxModel
 
 __all__ = ["ReplacementDuels"]
 
-# Gains that are looked at at once: so many numbers.
-_GAINS = 2**18
-# Before more gains than this, a search begins with rows that have so many, and of these at most so
-# many; unless nearly all have to be kept.
-_MANY_CELLS, _PART_CELLS, _PART = 2**20, 3 * 2**17, 4096
-_NEARLY_ALL = Fraction(999, 1000)
+# Before very many rows a search begins with those that have so many gains, and of these at most so
+# many.
+_PART_CELLS, _PART = 3 * 2**17, 4096
+
+
+class Duels(NamedTuple):
+    """A winner before each of its rivals, on one scale: margins are compared with each other."""
+
+    ledgers: list[Ledger]
+    margins: NDArray[np.int64]  # (rows, rivals): what each row has to spare with nothing fixed
+
+    @classmethod
+    def of(cls, each: list[Ledger]) -> Duels:
+        """Write them on the coarsest of their scales."""
+        scale = max(ledger.scale for ledger in each)
+        ledgers = [ledger.on(scale) for ledger in each]
+        margins = np.empty((len(ledgers[0].table.counts), len(ledgers)), dtype=np.int64)
+        for k, ledger in enumerate(ledgers):
+            margins[:, k] = ledger.counted_starts()
+        return cls(ledgers, margins)
 
 
 class ReplacementDuels(RowsLaw):
@@ -38,36 +52,33 @@ class ReplacementDuels(RowsLaw):
     def __init__(self, model: ArgmaxModel, distribution: Background) -> None:
         super().__init__(model, distribution)
         self.argmax = model
-        self._ledgers: dict[int, list[Ledger]] = {}
+        self._kept: dict[int, Duels] = {}
 
     def view(self, row: Row) -> RivalRows:
         """Return one instance, a checked row, before this law."""
         winner = int(self.argmax.winners(row[None, :])[0])
         return RivalRows(self._before(winner), row)
 
-    def _before(self, winner: int) -> list[Ledger]:
-        """Return the ledgers of a winner: one for each rival, each with a number for every row.
+    def _before(self, winner: int) -> Duels:
+        """Return the duels of a winner.
 
         Those of the last winners are kept, together half as many numbers as the rows are.
         """
-        if winner not in self._ledgers:
-            rivals = [k for k in range(len(self.argmax.classes)) if k != winner]
-            while (
-                self._ledgers and 2 * (len(self._ledgers) + 1) * len(rivals) > self.table.n_columns
-            ):
-                del self._ledgers[next(iter(self._ledgers))]
-            self._ledgers[winner] = [
-                Ledger.of(self.argmax.duel(winner, rival), self.table, True) for rival in rivals
-            ]
-        return self._ledgers[winner]
+        found = self._kept.get(winner)
+        if found is None:
+            duels = self.argmax.duels(winner)
+            room = self.table.n_columns // (2 * len(duels)) - 1
+            self._kept = dict([*self._kept.items()][-room:] if room > 0 else [])
+            found = Duels.of([Ledger.of(duel, self.table, True) for duel in duels])
+            self._kept = {**self._kept, winner: found}
+        return found
 
     def first_part(self, view: PartedView, task: Task) -> int | None:
         """Return how many rows a search begins with; None for all."""
         asked = super().first_part(view, task)
         if asked is not None:
             return asked
-        many = isinstance(view, RivalRows) and view.is_large
-        return _first_part(view) if many and task.delta < _NEARLY_ALL else None
+        return _first_part(view) if view.is_large else None
 
     def before(self, row: Row) -> list[Replacement]:
         """Return an instance before each of its rivals."""
@@ -76,30 +87,41 @@ class ReplacementDuels(RowsLaw):
 
 def _first_part(view: PartedView) -> int:
     """Return of how many rows the gains are few."""
-    each = view.n_units * (len(view.margins) // len(view.weights))
-    return max(min(_PART_CELLS // each, _PART), 1)
+    return max(min(_PART_CELLS // (view.n_units * view.rivals), _PART), 1)
 
 
 class RivalRows(PartedView):
     """One instance before background rows, with one margin for each rival."""
 
-    def __init__(self, ledgers: list[Ledger], row: Row) -> None:
+    def __init__(self, before: Duels, row: Row) -> None:
+        ledgers, margins = before
         super().__init__(ledgers[0].table.n_units)
-        seen = [Replacement(ledger, row) for ledger in ledgers]
-        # Margins of different rivals are compared with each other: they need one scale.
-        scale = max(one.ledger.scale for one in seen)
         self.duels = [
-            one if one.ledger.scale == scale else Replacement(ledger, row, scale)
-            for one, ledger in zip(seen, ledgers, strict=True)
+            Replacement(ledger, row, None, margins[:, k]) for k, ledger in enumerate(ledgers)
         ]
+        scale = max(one.ledger.scale for one in self.duels)
+        if scale != ledgers[0].scale:  # the instance is far out, and they still need one scale
+            self.duels = [Replacement(ledger, row, scale) for ledger in ledgers]
+            margins = np.stack([one.margins for one in self.duels], axis=1)
         self.exact = all(one.exact for one in self.duels)
-        self.margins = np.stack([one.margins for one in self.duels], axis=1).ravel()
+        self.margins = margins.ravel()
         self.weights = ledgers[0].table.counts
+
+    @property
+    def table(self) -> Table:
+        """The rows."""
+        return self.duels[0].table
+
+    @cached_property
+    def forms(self) -> Forms:
+        """What units contribute before each rival."""
+        known = np.stack([one.known for one in self.duels])
+        return forms_of(self.table, [one.ledger for one in self.duels], known)
 
     def part(self, places: Places) -> RivalRows:
         """Return the instance before some of the rows."""
         found = self.copied()
-        table = self.duels[0].ledger.table.part(places)
+        table = self.table.part(places)
         found.duels = [one.part(places, table) for one in self.duels]
         found.margins = self.margins.reshape(len(self.weights), -1)[places].ravel()
         found.weights = self.weights[places]
@@ -130,13 +152,9 @@ class RivalRows(PartedView):
         kept: NDArray[np.bool_] = np.logical_and.reduce([d.keeps(features) for d in self.duels])
         return kept
 
-    def weight(self, features: Collection[int]) -> int:
-        """Return the weight of the background rows that keep the class, exactly."""
-        return sum(super(RivalRows, piece).weight(features) for piece in self._pieces())
-
     def weights_along(self, order: Sequence[int], needed: int, at: int) -> NDArray[np.int64]:
         """Count what is kept with the first 0, 1, 2, ... of an order fixed, exactly."""
-        pieces = list(self._pieces())
+        pieces = list(self.pieces(self.n_units))
         if len(pieces) == 1:
             return super().weights_along(order, needed, at)
         every = (self.total + 1, len(order))
@@ -145,21 +163,6 @@ class RivalRows(PartedView):
         )
         reached = np.flatnonzero(kept >= needed)
         return kept[: max(int(reached[0]), at) + 1] if len(reached) else kept
-
-    def _pieces(self) -> Iterator[RivalRows]:
-        """Return the rows in pieces, whose gains take little memory."""
-        n = len(self.weights)
-        step = max(_GAINS // (self.n_units * len(self.duels)), 1)
-        if n <= step:
-            yield self
-            return
-        for start in range(0, n, step):
-            yield self.part(slice(start, min(start + step, n)))
-
-    @property
-    def is_large(self) -> bool:
-        """Whether the gains of all units before all rivals take much memory."""
-        return len(self.margins) * self.n_units > _MANY_CELLS
 
     def ranking(self) -> list[int]:
         """Return all units in the order in which greed fixes them, before a part of many rows."""
@@ -176,7 +179,4 @@ class RivalRows(PartedView):
 
     @cached_property
     def _mean_gains(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = sum(
-            (worst_gains(piece.rows) for piece in self._pieces()), start=np.zeros(self.n_units)
-        )
-        return found
+        return mean_gains(self.table.floats, self.margins, self.weights, self.forms)

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.rows._branch_and_bound import branch_and_bound, least_size
+from sklearn_probsr.engines.rows._branch_and_bound import MOST_CELLS, branch_and_bound, least_size
 from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._programme import MOST_PRICE, solve
@@ -48,6 +48,7 @@ class RowsProver(Prover):
         self.weights: dict[frozenset[int], int] = {}
         self.tried = len(self.members) + 1  # the least size that a programme was asked for
         self.deep = task.effort.deep_visits(n)
+        self.room = MOST_CELLS
 
     def weight(self, chosen: Collection[int]) -> int:
         """Return the weight of the rows that keep the class with a set of members fixed."""
@@ -212,7 +213,7 @@ class RowsProver(Prover):
             return False, set()
         floor = -self.doubt
         verdict, mask, spent = branch_and_bound(
-            self.rows, size, needed - self.safe, floor, self.budget
+            self.rows, size, needed - self.safe, floor, self.budget, self.room
         )
         self.budget -= spent
         found = {self.members[j] for j in mask.nonzero()[0].tolist()}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +13,10 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines.rows._counts import Rows, kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._open_rows import narrowed
-from sklearn_probsr.laws._table import Places
 from sklearn_probsr.laws._view import TOL, View
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["PartedView", "RowsView", "places"]
+__all__ = ["RowsView", "places"]
 
 
 def places(units: Collection[int]) -> NDArray[np.intp]:
@@ -50,7 +47,7 @@ class RowsView(View):
 
     def rows_of(self, units: Sequence[int]) -> Rows:
         """Return all rows, with the gains of some units."""
-        return Rows(self.margins, self.weights, self.gains(units))
+        return Rows(np.ascontiguousarray(self.margins), self.weights, self.gains(units))
 
     @property
     def rows(self) -> Rows:
@@ -141,18 +138,3 @@ class RowsView(View):
         counts = rng.multinomial(samples, self.weights / self.weights.sum())
         sizes = range(len(order) + 1)
         return np.array([int(counts @ self.keeps([*forced, *order[:k]])) for k in sizes])
-
-
-class PartedView(RowsView):
-    """One instance before background rows, of which a part can be looked at."""
-
-    @abstractmethod
-    def part(self, places: Places) -> PartedView:
-        """Return the instance before some of the rows."""
-
-    def copied(self) -> Self:
-        """Return a copy that remembers nothing of the rows."""
-        found = copy.copy(self)
-        for name in ("total", "_mean_gains"):
-            found.__dict__.pop(name, None)
-        return found

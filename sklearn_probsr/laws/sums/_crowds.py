@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines.coins._vaaler import UNIT
 from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._seen import Seen
-from sklearn_probsr.laws._table import distinct_states, worth
+from sklearn_probsr.laws._states import extremes, worth
 from sklearn_probsr.model._linear import LinearModel
 
 __all__ = ["CELLS", "Crowds", "is_crowd"]
@@ -106,10 +106,7 @@ class Crowds(Contributions):
             return min(ends), max(ends)
         about, off, _ = self._about(unit)
         low, high = about <= about.min() + 2 * off, about >= about.max() - 2 * off
-        return (
-            min(worth(weights, state) for state in distinct_states(self.rows[low][:, at])),
-            max(worth(weights, state) for state in distinct_states(self.rows[high][:, at])),
-        )
+        return extremes(weights, self.rows[low][:, at], self.rows[high][:, at])
 
     def _about(self, unit: int) -> tuple[NDArray[np.float64], float, int]:
         """Return what a unit of several columns contributes, over a power of two, and the error.

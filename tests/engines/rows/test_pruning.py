@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_probsr.engines.rows._pruning import is_needed, prune
+from sklearn_probsr.engines.rows._counts import Rows
+from sklearn_probsr.engines.rows._pruning import is_needed, lose, prune
 from tests.engines.rows.cases import all_sets, kept, some_rows
 
 
@@ -38,3 +39,28 @@ def test_nothing_can_be_left_out(seed: int, mixed: int) -> None:
     assert is_needed(rows, order, mixed, best + 1, 0)
     assert not is_needed(rows, order, mixed, best, 0)
     assert not is_needed(rows, order, mixed, best + 1, 10**6)
+
+
+@pytest.mark.parametrize("mixed", range(6))
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_lost_adds_up_over_pieces(seed: int, mixed: int) -> None:
+    """Every set that is left out, and single members after it; no more once it is too much."""
+    rows = some_rows(seed, True)
+    order = np.array([3, 1, 5, 0, 2])
+    total, n = int(rows.weights.sum()), len(rows.weights)
+    rivals = len(rows.margins) // n
+    removals = [s for s in all_sets(order[:mixed].tolist()) if len(s)]
+    removals += [order[i : i + 1] for i in range(mixed, 5)]
+    truth = sorted(total - kept(rows, np.setdiff1d(order, s)) for s in removals)
+    lost = np.zeros(len(removals), dtype=np.int64)
+    for r in range(0, n, 7):
+        at = slice(r * rivals, (r + 7) * rivals)
+        gains = np.ascontiguousarray(rows.gains[:, at])
+        piece = Rows(rows.margins[at], rows.weights[r : r + 7], gains)
+        lose(piece, order, mixed, 0, total, lost)
+    assert sorted(lost) == truth
+    first = np.zeros(len(removals), dtype=np.int64)
+    lose(rows, order, mixed, 0, -1, first)
+    assert not first.any()
+    lose(rows, order, mixed, 10**6, total, first)
+    assert not first.any()

@@ -23,7 +23,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.laws.rows import _part_prover, _rival_rows
+from sklearn_probsr.laws.rows import _part_prover, _parted_view, _rival_rows
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples, long_loops
 from tests.laws.rows.test_ledger import Truth, near_ties
@@ -33,9 +33,9 @@ from tests.laws.rows.test_ledger import Truth, near_ties
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are many: parts, pieces and the rows that are lost most easily are all few."""
     monkeypatch.setattr(_part_prover, "_LEAST", 2)
-    monkeypatch.setattr(_part_prover, "_CELLS", 8)
-    monkeypatch.setattr(_rival_rows, "_GAINS", 8)
-    monkeypatch.setattr(_rival_rows, "_MANY_CELLS", 0)
+    monkeypatch.setattr(_part_prover, "_MANY_GAINS", 60)
+    monkeypatch.setattr(_parted_view, "_GAINS", 8)
+    monkeypatch.setattr(_parted_view, "_MANY_CELLS", 0)
     monkeypatch.setattr(_rival_rows, "_PART_CELLS", 40)
 
 
@@ -82,29 +82,33 @@ def rivals(draw: st.DrawFn) -> tuple[ArgmaxModel, np.ndarray, np.ndarray, list[i
     return model, rows, rows[0] if draw(st.booleans()) else rows[-1] * 2, counts
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(rivals(), st.sampled_from([0.3, 0.5, 0.9]))
-def test_several_classes_on_a_part_of_the_rows(case: tuple[Any, ...], delta: float):
-    """Every count of every set, curves, and what is claimed, against the models' exact duels."""
-    model, rows, x, counts = case
+def share_kept(model: ArgmaxModel, rows: Any, x: Any, counts: Any) -> Any:
+    """Return what tells the share of rows that keep the class with a set fixed, in rationals."""
     winner = int(model.winners(x[None, :])[0])
-    d, total = len(x), sum(counts)
-    duels = [model.duel(winner, k) for k in range(3) if k != winner]
+    columns = [[u] if model.units is None else model.units[u].columns for u in range(model.n_units)]
 
     def truth(features: Any) -> Fraction:
-        kept = 0
+        kept, fixed = 0, {j for u in features for j in columns[u]}
         for row, count in zip(rows, counts, strict=True):
-            z = [Fraction(float(x[j] if j in set(features) else row[j])) for j in range(d)]
+            z = [Fraction(float(x[j] if j in fixed else row[j])) for j in range(len(x))]
             sums = [
                 sum(Fraction(w) * v for w, v in zip(duel.weights.tolist(), z, strict=True))
                 - Fraction(duel.threshold)
-                for duel in duels
+                for duel in model.duels(winner)
             ]
-            kept += count * all(
-                s > 0 or (s == 0 and not duel.strict) for s, duel in zip(sums, duels, strict=True)
-            )
-        return Fraction(kept, total)
+            duels = zip(sums, model.duels(winner), strict=True)
+            kept += count * all(s > 0 or (s == 0 and not duel.strict) for s, duel in duels)
+        return Fraction(kept, sum(counts))
 
+    return truth
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(rivals(), st.sampled_from([0.3, 0.5, 0.9, 1.0]))
+def test_several_classes_on_a_part_of_the_rows(case: tuple[Any, ...], delta: float):
+    """Every count of every set, curves, and what is claimed, against the models' exact duels."""
+    model, rows, x, counts = case
+    d, truth = len(x), share_kept(*case)
     law = Background(rows, counts)
     sets = [s for n in range(d + 1) for s in combinations(range(d), n)]
     for s in sets:
@@ -115,6 +119,29 @@ def test_several_classes_on_a_part_of_the_rows(case: tuple[Any, ...], delta: flo
     check(truth, sufficient_reason(model, x, delta=delta, distribution=law), delta, sets)
 
 
+@settings(max_examples=examples(60), deadline=None)
+@given(st.data())
+def test_counts_in_floats_are_exact(data: st.DataObject):
+    """Values of any size, ties, units of several columns, ones and zeros: every set, counted."""
+    wild = [0.0, 1.0, -1.0, 0.1, 0.3, 1e-17, 2.0**53 + 2, 1e150, -1e150, 1e-160, 5e-324]
+    binary = data.draw(st.booleans())
+    d = 4
+    numbers = st.sampled_from([0, 1] if binary else wild)
+    lines = st.lists(numbers, min_size=d, max_size=d)
+    rows = np.array(data.draw(st.lists(lines, min_size=2, max_size=6)))
+    x = np.array(data.draw(lines))
+    weights = st.lists(st.sampled_from(wild[:-1]), min_size=d, max_size=d)
+    each = data.draw(st.lists(weights, min_size=3, max_size=4))
+    units = None if binary else [*reals(2), Unit("pair", (2, 3))]
+    model = ArgmaxModel(each, [0.0, *data.draw(st.permutations([0.1, -0.3, 1.0]))][: len(each)],
+                        units=units)  # fmt: skip
+    counts = data.draw(st.lists(st.integers(1, 3), min_size=len(rows), max_size=len(rows)))
+    truth, law = share_kept(model, rows, x, counts), Background(rows, counts)
+    for n in range(model.n_units + 1):
+        for s in combinations(range(model.n_units), n):
+            assert guarantee(model, x, s, distribution=law).exact == truth(s)
+
+
 @long_loops
 def test_large_tables_of_several_classes_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch):
     """Sizes are those of a search on all rows, or one more; guarantees are counted."""
@@ -123,10 +150,9 @@ def test_large_tables_of_several_classes_are_searched_in_parts(monkeypatch: pyte
     model = ArgmaxModel(rng.standard_normal((4, 8)), np.zeros(4), units=reals(8))
     law = Background(rows)
     monkeypatch.setattr(_rival_rows, "_PART_CELLS", 24 * 400)
-    monkeypatch.setattr(_rival_rows, "_GAINS", 2**14)
-    monkeypatch.setattr(_part_prover, "_CELLS", 2**14)
+    monkeypatch.setattr(_parted_view, "_GAINS", 2**14)
     part = sufficient_reasons(model, asked, distribution=law, delta=0.9)
-    monkeypatch.setattr(_rival_rows, "_MANY_CELLS", 2**40)
+    monkeypatch.setattr(_parted_view, "_MANY_CELLS", 2**40)
     whole = sufficient_reasons(model, asked, distribution=law, delta=0.9)
     assert np.abs(part.size - whole.size).max() <= 1
     assert (part.size == whole.size).mean() > 0.5
