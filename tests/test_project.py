@@ -118,6 +118,45 @@ def test_a_name_of_a_file_stands_for_one_thing():
     assert twice == SEEN_FROM_TWO_ROOMS
 
 
+# What only a law should tell apart, and so many lines elsewhere do.
+KINDS = {"Background", "Data", "Marginals", "Matching", "Product", "Uniform"}
+KINDS |= {"ArgmaxModel", "LinearModel", "Model"}
+MOST_LINES_THAT_ASK = 15
+
+
+def lines_that_ask(source: str) -> set[int]:
+    """Return the lines that ask which kind of distribution or model something is."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        asked: list[ast.AST] = []
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            asked = [node.args[1]]
+        elif isinstance(node, ast.MatchClass):
+            asked = [node.cls]
+        elif isinstance(node, ast.Compare) and "type(" in ast.unparse(node.left):
+            asked = list(node.comparators)
+        names = {n.id for part in asked for n in ast.walk(part) if isinstance(n, ast.Name)}
+        if names & KINDS:
+            found.add(node.lineno)
+    return found
+
+
+@needs_sources
+def test_only_the_dispatch_tells_distributions_and_models_apart():
+    """A few lines beside it ask, most of them shells that read what a user passes."""
+    told = [
+        f"{name}:{line}"
+        for name, path in sorted(module_names().items())
+        if name != "laws._dispatch"
+        for line in sorted(lines_that_ask(path.read_text(encoding="utf-8")))
+    ]
+    assert len(told) <= MOST_LINES_THAT_ASK, told
+    asked = (
+        "if isinstance(a, int | Data): ...\nmatch b:\n    case Uniform() | Product():\n        0\n"
+    )
+    assert lines_that_ask(asked + "type(c) is Model\nisinstance(d, str)") == {1, 3, 5}
+
+
 @needs_sources
 def test_modules_say_in_a_sentence_what_they_are():
     """The first line of every module's docstring is a sentence."""

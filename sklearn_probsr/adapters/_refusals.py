@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from difflib import get_close_matches
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -29,6 +30,9 @@ NEVER = {
     "by column",
     "StackingClassifier": "it feeds predictions to another model, which is not linear",
 }
+
+# Of more supported names than these, so many that are like an unknown one are told.
+_ALL, _NEAR = 40, 3
 
 _TREES = "It averages trees that split on several columns each. "
 _DISTANCES = "It compares whole rows. "
@@ -102,5 +106,15 @@ def refusal(estimator: Any, role: str, names: Sequence[str], kinds: Sequence[typ
         )
     return (
         f"{name} is not a {role} that can be adapted. {_WHY.get(name, '')}Supported: "
-        f"{', '.join(names)}. To add one: register_adapter({name}, ...)."
+        f"{_some(name, names)}. To add one: register_adapter({name}, ...)."
     )
+
+
+def _some(name: str, names: Sequence[str]) -> str:
+    """Return names that are supported: all, or of many those that are most like another."""
+    if len(names) <= _ALL:
+        return ", ".join(names)
+    near = get_close_matches(name, names, _NEAR)
+    told = f"{', '.join(near)} and " if near else ""
+    more = f"{len(names) - len(near)}{' more' if near else ''}"
+    return f"{told}{more} that the page on adapters lists (docs/adapters.md)"

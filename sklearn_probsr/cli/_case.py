@@ -41,7 +41,7 @@ class Case:
         if self.request.uniform:
             return "Unknown features are drawn at random, each value as often as another."
         name, n = self.request.background_path or self.request.data, len(self.background)
-        rows = f"the {n} rows of {name}" if n > 1 else f"the only row of {name}"
+        rows = f"the {n:,} rows of {name}" if n > 1 else f"the only row of {name}"
         if self.request.independent:
             return f"Unknown features are replaced, each by itself, from {rows}."
         sample = self.request.sample

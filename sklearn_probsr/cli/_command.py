@@ -226,7 +226,7 @@ def _working(case: Case, n: int) -> Iterator[None]:
     if sys.stderr.isatty():
         others = 0 if case.background is None else len(case.background)
         hint = " This takes a while; --rows N explains fewer." if n * others > _MANY else ""
-        rows = f"{n} row{'s' if n > 1 else ''}"
+        rows = f"{n:,} row{'s' if n > 1 else ''}"
         print(f"Searching the reasons of {rows} ...{hint}", file=sys.stderr)
         yield
         return

@@ -171,7 +171,7 @@ def _replacement(case: Case, source: Source) -> str:
     if case.request.background is not None or n == source.rows:
         return text
     data = case.request.data
-    return text.replace(f"the {n} rows of {data}", f"{n} rows of {data}, drawn at random")
+    return text.replace(f"the {n:,} rows of {data}", f"{n:,} rows of {data}, drawn at random")
 
 
 def _job(request: Request, source: Source, rows: int, output: Path) -> dict[str, Any]:

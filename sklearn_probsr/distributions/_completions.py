@@ -103,8 +103,7 @@ class Background(Data):
     def __str__(self) -> str:
         if self.sample is None:
             return f"replacement by {self._text}"
-        n, kind = self.shape[0], "" if self.evenly else "weighted "
-        return f"replacement by {self.sample:,} of {n:,} {kind}background rows"
+        return f"replacement by {self.sample:,} of {self._text}"
 
     def __repr__(self) -> str:
         drawn = "" if self.sample is None else f", {self.sample:,} of them searched"
@@ -244,7 +243,7 @@ class Product:
         return [int(p * self.denominator) for p in self.p]
 
     def __str__(self) -> str:
-        return f"independent completions with {len(self.p)} given marginals"
+        return f"independent completions with {len(self.p):,} given marginals"
 
     def __repr__(self) -> str:
         return f"Product(<{len(self.p)} probabilities>)"

@@ -90,7 +90,7 @@ class Data:
     def _text(self) -> str:
         n = self.shape[0]
         kind = "" if self.evenly else "weighted "
-        return f"{n} {kind}background row{'s' if n > 1 else ''}"
+        return f"{n:,} {kind}background row{'s' if n > 1 else ''}"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<{self.shape[0]} rows, {self.shape[1]} columns>)"

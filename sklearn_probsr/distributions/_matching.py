@@ -113,7 +113,7 @@ class Matching(Data):
         type(self).__init__(self, **{**state, "confidence": confidence})
 
     def __str__(self) -> str:
-        return f"the matching ones of {self.shape[0]} rows"
+        return f"the matching ones of {self.shape[0]:,} rows"
 
 
 def _confidence(value: Any) -> Fraction:

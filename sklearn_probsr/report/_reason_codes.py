@@ -56,7 +56,8 @@ def reason_codes(
         The most codes of a row.
     protected : iterable of int or str, default=()
         Features that must not be given as reasons. They are kept out of the search; if the model
-        uses them, ``statement`` and the result's ``protected`` say so.
+        uses them, ``statement`` and the result's ``protected`` say so; it also names codes that
+        are theirs alone, and so are never given.
     template : str, callable or None, default=None
         The text of a notice, with ``{prediction}`` and ``{reasons}``, or what makes one of a
         ``CodedRow``. None: a plain one, without probabilities.
@@ -106,7 +107,8 @@ def reason_codes(
         for i, label in enumerate(_labels(explanation, len(told)))
     ]
     used = [u for u in barred if _uses(model, u)]
-    return ReasonCodes(tuple(rows), adverse, _protected(model, barred, used), template)
+    told_of = _protected(model, barred, used, book)
+    return ReasonCodes(tuple(rows), adverse, told_of, template)
 
 
 def _labels(explanation: ReasonExplanation, n: int) -> list[Any]:
@@ -282,15 +284,24 @@ def _statement(row: CodedRow, delta: float, used: list[str]) -> str:
     return text
 
 
-def _protected(model: Any, barred: tuple[int, ...], used: list[int]) -> str:
-    """Say what was kept out, and whether the model uses it."""
+def _protected(model: Any, barred: tuple[int, ...], used: list[int], book: Book) -> str:
+    """Say what was kept out, whether the model uses it, and which codes are never given then."""
     if not barred:
         return ""
-    kept = ", ".join(model.unit_names[u] for u in barred)
-    if not used:
-        return f"{kept}: kept out of the search; the model does not use it."
-    uses = ", ".join(model.unit_names[u] for u in used)
+    names = model.unit_names
+    kept = f"{', '.join(names[u] for u in barred)}: kept out of the search"
+    if used:
+        uses = ", ".join(names[u] for u in used)
+        text = (
+            f"{kept}. The model uses {uses}: codes without it average over it, which does not mean "
+            "that it had no part in the decision."
+        )
+    else:
+        text = f"{kept}; the model does not use it."
+    # A code that other features share may be given for them.
+    open_codes = {code for (u, _), (code, _) in book.items() if u not in barred}
+    lost = {code: names[u] for (u, _), (code, _) in book.items() if u in barred}
+    never = [f"{code} ({name})" for code, name in lost.items() if code not in open_codes]
     return (
-        f"{kept}: kept out of the search. The model uses {uses}: codes without it average over it, "
-        "which does not mean that it had no part in the decision."
+        f"{text} Never given, as codes of what is protected: {', '.join(never)}." if never else text
     )

@@ -26,6 +26,7 @@ from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.results._reasons import COLUMNS, SufficientReasons
 from sklearn_probsr.results._sparse_members import split
+from sklearn_probsr.results._told_categories import told_categories
 from sklearn_probsr.results._told_costs import told_costs
 
 __all__ = [
@@ -74,6 +75,7 @@ def write_reasons(
             "flagged": {str(i): list(told) for i, told in reasons.flagged.items()},
             "shown": _shown(reasons.shown),
             **told_costs(reasons),
+            **told_categories(reasons),
         },
         "texts": texts,
     }
@@ -100,14 +102,15 @@ def _law(model: Model, law: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]
             pass
         case Product():
             told["p"] = [str(p) for p in law.p]
-        case Background() | Marginals() | Matching():
-            whole = checked_rows if isinstance(law, Matching) else rows_before
-            arrays = {"rows": whole(model, law), "weights": law.weights}
-            if isinstance(law, Background) and law.sample is not None:
-                told["sample"] = [law.sample, law.random_state]
-            if isinstance(law, Matching):
-                told["matching"] = [law.min_rows, str(law.confidence), law.cautious]
-                arrays["confirming"] = law.confirming
+        case Background() | Marginals():
+            arrays = {"rows": rows_before(model, law), "weights": law.weights}
+            state = law.__getstate__()
+            if state.get("sample") is not None:
+                told["sample"] = [state["sample"], state["random_state"]]
+        case Matching():
+            told["matching"] = [law.min_rows, str(law.confidence), law.cautious]
+            arrays = {"rows": checked_rows(model, law), "weights": law.weights}
+            arrays["confirming"] = law.confirming
         case _:
             raise InvalidInputError(
                 f"Explanations over {law} cannot be saved: {type(law).__name__} is not one of "

@@ -108,10 +108,10 @@ def _conditional(reason: Any, matches: Matches, sure: str, trust: str, proved: s
     how = "by Wilson's lower bound in" if reason.distribution.cautious else "in"
     return (
         f"Of {those}, class {reason.prediction!s} is kept in at least {sure}{trust}: in {held} "
-        f"such rows among {held.rows} held out; {reason.delta} is "
+        f"such rows among {held.rows:,} held out; {reason.delta} is "
         f"{verdict[(reason.guarantee >= reason.delta).value]} (descriptive, over all "
-        f"{all_rows.rows} rows: {all_rows}; {reason.size} of {reason.n_units} features; {proved} "
-        f"{how} the {matches.searched.rows} rows searched)."
+        f"{all_rows.rows:,} rows: {all_rows}; {reason.size} of {reason.n_units} features; {proved} "
+        f"{how} the {matches.searched.rows:,} rows searched)."
     )
 
 

@@ -28,6 +28,7 @@ from sklearn_probsr.results._checked import (
 from sklearn_probsr.results._reason import STATUSES
 from sklearn_probsr.results._reasons import COLUMNS, SufficientReasons
 from sklearn_probsr.results._sentence import CLAIMS
+from sklearn_probsr.results._told_categories import read_categories
 from sklearn_probsr.results._told_costs import read_costs
 
 __all__ = ["Arrays", "checked_reasons"]
@@ -49,7 +50,9 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         "flagged",
         "shown",
     )
-    costs = told.pop("costs", None) if isinstance(told, dict) else None
+    more = {
+        name: told.pop(name, None) for name in ("costs", "categories") if isinstance(told, dict)
+    }
     told = members(told, "meta.reasons", known)
     columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
     width = held["more/data"].shape[1]
@@ -80,7 +83,7 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         one_of(word, "meta.reasons.only", ("present", "supporting"))
         for word in flat(told["only"], "meta.reasons.only", (None,))
     )
-    prices, least = read_costs(costs, model.unit_names, len(sets))
+    prices, least = read_costs(more["costs"], model.unit_names, len(sets))
     return SufficientReasons(
         model=model,
         distribution=law,
@@ -94,6 +97,7 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         words=_words(told["words"], len(sets), width),
         shown=_shown(told["shown"], held["more/data"], (len(sets), width)),
         sets=sets,
+        reader=read_categories(more["categories"], model),
         prices=prices,
         least_cost=least,
         **columns,

@@ -50,6 +50,9 @@ class Reader(Protocol):
     def told(self, condition: Condition, given: NDArray[Any] | None) -> Condition:
         """Return a condition in the terms of whoever gave an instance."""
 
+    def categories(self, unit: int) -> Sequence[tuple[str, tuple[float, ...]]] | None:
+        """Return what a feature's categories are called, and the state of each; None: not known."""
+
 
 @dataclass(frozen=True)
 class Rule:

@@ -44,6 +44,8 @@ from sklearn_probsr import (
     to_linear_model,
 )
 from sklearn_probsr.adapters import Threshold
+from sklearn_probsr.adapters._refusals import refusal
+from sklearn_probsr.adapters._registry import entries, names_of
 from tests.adapters.cases import VERTICES, quietly, targets
 
 Y = targets("random")
@@ -274,6 +276,30 @@ def test_an_unknown_estimator_is_told_what_is_supported():
         "register_adapter(LogisticRegression, ...)."
     ):
         to_linear_model(other())
+
+
+@pytest.mark.parametrize(
+    ("name", "near", "more"),
+    [
+        ("StandardScalar", "StandardScaler", " more"),
+        ("Encoder", "WoEEncoder, WOEEncoder, SumEncoder", " more"),
+        ("Nystroem", "", ""),
+    ],
+)
+def test_an_unknown_step_is_told_the_nearest_of_those_that_are_supported(name, near, more):
+    """There are about a hundred, which are on a page."""
+    steps = [entry for entry in entries() if entry.role == "transformer"]
+    names = sorted(
+        {known for e in steps if e.package or e.kind is not object for known in names_of(e)}
+    )
+    count = len(names) - len(near.split(", ") if near else [])
+    step = type(name, (StandardScaler,), {"transform": lambda self, X: X})()
+    message = (
+        f"{name} is not a transformer that can be adapted. Supported: "
+        f"{near + ' and ' if near else ''}{count}{more} that the page on adapters lists "
+        f"(docs/adapters.md). To add one: register_adapter({name}, ...)."
+    )
+    assert refusal(step, "transformer", names, []) == message
 
 
 class Strange:

@@ -599,7 +599,7 @@ def test_ctrl_c_while_it_works(here):
     while b"\n" not in said:
         said += os.read(terminal, 1000)
     assert said.strip() == (
-        b"Searching the reasons of 11380 rows ... This takes a while; --rows N explains fewer."
+        b"Searching the reasons of 11,380 rows ... This takes a while; --rows N explains fewer."
     )
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)

@@ -135,6 +135,22 @@ def test_shared_codes_count_once():
     assert found.reaches
 
 
+def test_codes_of_protected_features_are_named_as_never_given():
+    """Unless another feature has the same code."""
+    model = LinearModel([4, 4, 3], 6, feature_names=["a", "b", "c"], classes=["no", "yes"])
+    explained = SufficientReasonExplainer(model, delta=0.9)([[0, 0, 0]])
+    codes = {"a": ("R1", "one"), "b": ("R2", "two"), "c": ("R2", "two")}
+    told = reason_codes(explained, codes, adverse="no", protected=["a", "b"])
+    uses = (
+        "a, b: kept out of the search. The model uses a, b: codes without it average over it, "
+        "which does not mean that it had no part in the decision."
+    )
+    assert told.protected == f"{uses} Never given, as codes of what is protected: R1 (a)."
+    assert told[0].codes in {("R2",), ()}
+    told = reason_codes(explained, {"c": ("R3", "three")}, adverse="no", protected=["a", "b"])
+    assert told.protected == uses
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

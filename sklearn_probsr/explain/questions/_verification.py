@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,7 @@ class Verified:
         """
         import pandas as pd
 
-        names = raw_names(self._subject)
+        names, asked = raw_names(self._subject), _asked(self.model)
         completions = _completions(self, names, samples, np.random.default_rng(random_state))
         raw = raw_frame(X, names)
         explained = self._explain(X, True, 2)  # type: ignore[attr-defined]
@@ -76,7 +77,7 @@ class Verified:
         valid = reasons.status != "invalid"
         own = np.full(len(raw), None, dtype=object)
         if valid.any():
-            own[valid] = np.asarray(_predicted(self.model, raw[list(names)][valid]))
+            own[valid] = np.asarray(asked.predict(raw[list(names)][valid]))
         found = np.full((len(raw), 2), np.nan)
         agrees = np.zeros(len(raw), dtype=np.bool_)
         radius = completions.radius(len(raw))
@@ -85,8 +86,8 @@ class Verified:
             rows = completions.rows.copy()
             for name in features:
                 rows[name] = [raw[name].iloc[i]] * len(rows)
-            same = np.asarray(_predicted(self.model, rows)) == own[i]
-            near = _near(self.model, rows)
+            same = np.asarray(asked.predict(rows)) == own[i]
+            near = _near(asked, rows)
             share, doubt = (completions.share(part) for part in (same, near))
             found[i] = share, doubt
             low, high = float(reasons.lower[i]) - 1e-12, float(reasons.upper[i]) + 1e-12
@@ -163,35 +164,38 @@ def _columns_of(explainer: Verified, features: tuple[str, ...]) -> list[str]:
     return [name for feature in features for name in groups.get(feature, (feature,))]
 
 
-def _predicted(model: Any, rows: Any) -> Any:
-    """Return what a model says of raw rows."""
-    if isinstance(model, Model):
-        return model.predict(rows)
-    if isinstance(model, tuple | list):  # (coef, intercept)
-        return (_scores(model, rows) > 0).astype(int)
-    named = hasattr(model, "feature_names_in_")
-    return model.predict(rows if named else rows.to_numpy())
+class _Asked(NamedTuple):
+    """What a model says of raw rows, and their scores from the threshold; None if it has none."""
+
+    predict: Callable[[Any], Any]
+    score: Callable[[Any], Any] | None
 
 
-def _scores(model: Any, rows: Any) -> Any:
-    """Return the scores of raw rows, from the threshold; None where a model has none."""
+def _asked(model: Any) -> _Asked:
+    """Return how a model is asked about raw rows."""
     if isinstance(model, Model):
-        return model.margin(rows) if not model.by_class else None
+        return _Asked(model.predict, None if model.by_class else model.margin)
     if isinstance(model, tuple | list):
-        coef, intercept = model
-        return rows.to_numpy(dtype=float) @ np.ravel(coef) + float(np.ravel(intercept)[0])
-    if not hasattr(model, "decision_function"):
-        return None
+        coef, intercept = np.ravel(model[0]), float(np.ravel(model[1])[0])
+
+        def score(rows: Any) -> Any:
+            return rows.to_numpy(dtype=float) @ coef + intercept
+
+        return _Asked(lambda rows: (score(rows) > 0).astype(int), score)
     named = hasattr(model, "feature_names_in_")
-    return model.decision_function(rows if named else rows.to_numpy())
+
+    def ask(method: str) -> Callable[[Any], Any]:
+        return lambda rows: getattr(model, method)(rows if named else rows.to_numpy())
+
+    has_scores = hasattr(model, "decision_function")
+    return _Asked(ask("predict"), ask("decision_function") if has_scores else None)
 
 
-def _near(model: Any, rows: Any) -> NDArray[np.bool_]:
+def _near(asked: _Asked, rows: Any) -> NDArray[np.bool_]:
     """Tell which rows are within rounding of the threshold."""
-    scores = _scores(model, rows)
-    if scores is None:
+    if asked.score is None:
         return np.zeros(len(rows), dtype=np.bool_)
-    scores = np.asarray(scores, dtype=np.float64)
+    scores = np.asarray(asked.score(rows), dtype=np.float64)
     if scores.ndim == 2:
         top = np.sort(scores, axis=1)[:, -2:]
         gap = top[:, 1] - top[:, 0]

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from sklearn_probsr.explain.frames._flagged_rows import sift
 from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.model._units import MISSING, Unit, exact_text, value_text
+from sklearn_probsr.rules._category_words import Categories, by_category
 from sklearn_probsr.rules._condition import Condition
 from sklearn_probsr.rules._cut import short_from, whole_from
-from sklearn_probsr.rules._phrases import categories_text, could, either, range_text
+from sklearn_probsr.rules._phrases import could, range_text
 from sklearn_probsr.rules._rule import Taken
 
 __all__ = ["RowReader"]
@@ -68,27 +69,19 @@ class RowReader:
         if unit.coded:
             return self._of_raw(condition, unit, given)
         if condition.values is not None:
-            return self._of_categories(condition, str(given[condition.unit]))
+            known, own = self.categories(condition.unit), str(given[condition.unit])
+            return condition if known is None else by_category(condition, known, own)
         if self._admits_missing(condition):
             return replace(condition, text=f"{condition.text} or {MISSING}", missing=True)
         return condition
 
-    def _of_categories(self, condition: Condition, own: str) -> Condition:
-        """Return a condition on states as one on all the categories that are in one of them."""
-        key = ("categories", condition.unit)
+    def categories(self, unit: int) -> Categories | None:
+        """Return the categories of a feature; None if it has none, or if they are not known."""
+        key = ("categories", unit)
         if key not in self._memo:
-            self._memo[key] = self.subject.categories(condition.unit)
-        known = self._memo[key]
-        if known is None:
-            return condition
-        inside = [text for text, state in known if state in (condition.values or ())]
-        outside = [text for text, _ in known if text not in inside]
-        others = [text for text in dict.fromkeys(inside) if text != own]
-        return replace(
-            condition,
-            text=categories_text(condition.feature, inside, outside),
-            slack=f"{condition.feature} could be {either(others)}" if others else "",
-        )
+            self._memo[key] = self.subject.categories(unit)
+        found: Categories | None = self._memo[key]
+        return found
 
     def _admits_missing(self, condition: Condition) -> bool:
         """Tell whether a missing value is taken for one that satisfies a condition."""

@@ -35,6 +35,8 @@ from sklearn_probsr import (
     register_law,
     sufficient_reason,
 )
+from sklearn_probsr.results._checked import UnsoundError
+from sklearn_probsr.results._told_categories import read_categories
 from tests.explained import explanation, tumours
 from tests.laws.test_own_law import Mixture, MixtureLaw
 from tests.rules.printed import satisfies
@@ -242,6 +244,51 @@ def test_rules_go_along_with_slices_pickles_and_files(told, tmp_path):
     for mine, other in zip(rules, loaded, strict=True):
         assert mine.prediction == other.prediction
         assert abs(mine.guarantee.lower - other.guarantee.lower) < 0.1
+
+
+def test_files_keep_what_categories_are_called(tmp_path):
+    """Rules of loaded reasons name each category that shares a state with others."""
+    rng = np.random.default_rng(0)
+    jobs = ["nurse", "clerk", "cook", "smith", "rare", "rarer or rarest"]
+    X = pd.DataFrame(
+        {
+            "job": rng.choice(jobs, 300, p=[0.3, 0.3, 0.2, 0.16, 0.02, 0.02]),
+            "age": rng.integers(20, 70, 300),
+        }
+    )
+    encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=20)
+    steps = make_column_transformer((encoder, ["job"]), (StandardScaler(), ["age"]))
+    model = make_pipeline(steps, LogisticRegression(C=9)).fit(
+        X, X["job"].isin(["nurse", "smith"]) & (X["age"] > 35)
+    )
+    reasons = SufficientReasonExplainer(model, X, delta=0.9)(X[:12])
+    reasons.save(tmp_path / "reasons.npz")
+    loaded = ReasonExplanation.load(tmp_path / "reasons.npz")
+    texts = [rule.text for rule in reasons.rules()]
+    assert "job not in {nurse, smith} or missing" in texts
+    assert [rule.text for rule in loaded.rules()] == texts
+    loaded.save(tmp_path / "again.npz")
+    again = ReasonExplanation.load(tmp_path / "again.npz").rules()
+    assert [rule.text for rule in again] == texts
+    assert [rule.slack for rule in again] == [rule.slack for rule in reasons.rules()]
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ([1], " must name features with states, got [1]"),
+        ({"1": []}, " must name features with states, got {'1': []}"),
+        ({"0": [["nurse", 9]]}, "[0] must be a whole number from 0 to 1, got 9"),
+        ({"0": [["nurse"]]}, "[0] must be of shape (2,)"),
+        ({"0": [[3, 0]]}, "[0] must be a text, got 3"),
+    ],
+)
+def test_categories_of_a_file_are_checked(told, problem):
+    """Whatever it says, they are those of states that a feature has."""
+    units = [Unit.binary("job", 0), Unit.real("age", 1)]
+    model = LinearModel([1, 2], 1, units=units)
+    with pytest.raises(UnsoundError, match=re.escape(f"meta.reasons.categories{problem}")):
+        read_categories(told, model)
 
 
 def test_binary_columns_give_flags():

@@ -170,7 +170,7 @@ def test_a_sample_is_named_and_travels(tmp_path):
     weighted = Background(rows[:9], np.arange(1, 10), sample=4)
     assert str(weighted) == "replacement by 4 of 9 weighted background rows"
     for n in (50_000, 10**9):
-        assert str(Background(rows, sample=n)) == "replacement by 50000 background rows"
+        assert str(Background(rows, sample=n)) == "replacement by 50,000 background rows"
     model = LinearModel([1.0, -2.0], 0.1, units=reals(2))
     reason = sufficient_reason(model, rows[0], distribution=law)
     assert "over replacement by 1,000 of 50,000 background rows, given" in str(reason)
