@@ -288,6 +288,8 @@ def refute(
     allowed = min(budget.sets, budget.work // max(nodes, 1))
     if count_up_sets(above, size, smaller, allowed) > allowed:
         return -1, sets[:0], work
+    # Where no set surely reaches the level, those that are surely not below it are told as well.
+    enough = level.high if level.high <= 1.0 else level.low
     path = _path(above, size, smaller)
     position, count, kept = -1, 0, 0
     while True:
@@ -297,7 +299,7 @@ def refute(
         _follow(scene, products, path.taken, first, position)
         lower, upper = _bounds(scene, products, position)
         work += nodes
-        if lower < level.high and upper >= level.low and nodes < len(products.free.live):
+        if lower < enough and upper >= level.low and nodes < len(products.free.live):
             lower, upper = _sharp_bounds(spectrum, scene, products, path.taken, position)
             work += len(products.free.live)
         if upper < level.low:
