@@ -21,8 +21,11 @@ from sklearn_probsr.engines.coins._vaaler import coefficients, sin_cos_turns
 
 __all__ = [
     "DROPPED",
+    "Begun",
     "Spectrum",
+    "begin",
     "bounds_at",
+    "bounds_from",
     "copy_nodes",
     "kept_at",
     "multiply",
@@ -202,6 +205,32 @@ def roughened(spectrum: Spectrum, live: NDArray[np.int64]) -> tuple[Spectrum, in
         spectrum.factors,
     )  # fmt: skip
     return rough, nodes
+
+
+class Begun(NamedTuple):
+    """The product of the rest and some units' factors, and the nodes where it counts."""
+
+    product: NDArray[np.float64]  # (nodes, 2)
+    live: NDArray[np.int64]  # (nodes,)
+
+
+@kernel
+def begin(spectrum: Spectrum, units: NDArray[np.int64]) -> Begun:
+    """Multiply the rest by the factors of units that many sets leave free."""
+    product = spectrum.rest.copy()
+    live = np.arange(len(product))
+    kept = shrink(spectrum, product, live, units)
+    return Begun(product[:kept].copy(), live[:kept].copy())
+
+
+@kernel
+def bounds_from(
+    spectrum: Spectrum, begun: Begun, free: NDArray[np.int64], beta: float, blur: float
+) -> tuple[float, float]:
+    """Bound ``Pr[Y <= beta]`` when some units of the head are free, beside those begun with."""
+    product, live = begun.product.copy(), begun.live.copy()
+    kept = shrink(spectrum, product, live, free)
+    return bounds_at(spectrum, product[:kept], live[:kept], beta, blur)
 
 
 @kernel

@@ -20,6 +20,7 @@ from sklearn_probsr.engines.sums._spectrum import set_bounds
 from sklearn_probsr.laws._contributions import Contributions, Listed, is_open
 from sklearn_probsr.laws._rest import Duel
 from sklearn_probsr.laws._view import TOL, Row, View
+from sklearn_probsr.laws.sums._focus import Focus
 from sklearn_probsr.laws.sums._spectra import (
     FAR,
     FEW_TOLD,
@@ -74,6 +75,7 @@ class Costs(View):
         self._views: dict[tuple[int, int], Worth] = {}
         self._shared: dict[bool, Shared | None] = {}
         self._unsure: frozenset[int] | None = None  # a set that is known not to be certain
+        self._focus: Focus | None = None
 
     def lowered(self, features: Sequence[int], loss: Fraction) -> Costs:
         """Return the same instance, and the same class, with facts that are worth less together.
@@ -178,6 +180,11 @@ class Costs(View):
         known = self._by_spectrum(fixed, None, 0.0)
         return self.enclose(fixed) if known is None else known
 
+    def focus(self, units: Collection[int]) -> None:
+        """Say which units sets will be made of: what all of them leave free is multiplied once."""
+        if self._focus is None or self._focus.units != units:
+            self._focus = Focus(frozenset(units))
+
     def is_certain(self, fixed: Collection[int]) -> bool:
         """Tell whether a set keeps the class for certain: the others fit the margin at worst."""
         worst, beyond = self.at_worst
@@ -208,15 +215,18 @@ class Costs(View):
     def _bound(
         self, fixed: frozenset[int], shared: Shared, delta: Fraction | None, tol: float
     ) -> Enclosure | None:
-        free = np.array([j for u, j in shared.positions.items() if u not in fixed], dtype=np.int64)
         seen = self.cut_of(fixed, shared)
         if seen is None:
             return None
         cut, blur = seen
+        near = self._focus if self._focus and self._focus.covers(fixed, shared) else None
+        free = np.array([j for u, j in shared.positions.items() if u not in fixed], dtype=np.int64)
         best = Enclosure(0.0, 1.0)
         for degree in (0, *shared.degrees) if tol >= ROUGH else shared.degrees:
-            spectrum = shared.spectrum(degree)
-            lower, upper = set_bounds(spectrum, free, cut, blur)
+            if near is None:
+                lower, upper = set_bounds(shared.spectrum(degree), free, cut, blur)
+            else:
+                lower, upper = near.bounds(fixed, shared, degree, cut, blur)
             if self.positive:
                 lower, upper = 1 - upper, 1 - lower
             best = best.intersect(Enclosure.proved(lower, upper))

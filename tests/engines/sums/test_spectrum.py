@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from sklearn_probsr import LinearModel, Marginals, Product, Unit, law_of
 from sklearn_probsr.engines.coins._vaaler import TRIG_ERROR
 from sklearn_probsr.engines.sums._finite import enclose_finite
-from sklearn_probsr.engines.sums._spectrum import set_bounds
+from sklearn_probsr.engines.sums._spectrum import begin, bounds_from, set_bounds
 from sklearn_probsr.engines.sums._tabulation import Law, _factors, build_spectrum
 from sklearn_probsr.laws.sums._costs import Costs
 from tests.interpreted import long_loops
@@ -44,10 +44,12 @@ def test_bounds_agree_with_those_of_the_set_alone(kind: str, d: int):
         spectra = costs._spectra(False)
         assert spectra is not None
         fixed = frozenset(i for i in spectra.positions if rng.random() < 0.15)
-        shared = costs._by_spectrum(fixed)
         alone = enclose_finite(costs.question(fixed), None, 1e-4)
-        assert shared is not None
-        assert max(shared.lower, alone.lower) <= min(shared.upper, alone.upper)
+        for focus in (frozenset(), fixed | {*spectra.positions} - {2, 5}, frozenset(range(d))):
+            costs.focus(focus)  # what these leave out is multiplied once
+            shared = costs._by_spectrum(fixed)
+            assert shared is not None
+            assert max(shared.lower, alone.lower) <= min(shared.upper, alone.upper)
 
 
 @long_loops
@@ -132,10 +134,14 @@ def test_nodes_left_out_are_a_tenth_of_the_width():
         middle = beta + 0.5 + spectrum.vaaler @ (spectrum.sign * phi.imag - turned.imag)
         sway = 1 / (degree + 1) + spectrum.fejer @ (spectrum.sign * phi.real + turned.real)
         whole = middle - sway, middle + sway
-        lower, upper = set_bounds(spectrum, everything, beta, 0.0)
-        # Each bound is moved outward by what is left out and a little more, and not by much more.
-        assert max(whole[0], 0.0) - 0.15 / degree <= lower <= max(whole[0], 0.0)
-        assert min(whole[1], 1.0) <= upper <= min(whole[1], 1.0) + 0.15 / degree
+        begun = begin(spectrum, everything[11:])
+        for lower, upper in (
+            set_bounds(spectrum, everything, beta, 0.0),
+            bounds_from(spectrum, begun, everything[:11], beta, 0.0),
+        ):
+            # Each is moved outward by what is left out and a little more, and not by much more.
+            assert max(whole[0], 0.0) - 0.15 / degree <= lower <= max(whole[0], 0.0)
+            assert min(whole[1], 1.0) <= upper <= min(whole[1], 1.0) + 0.15 / degree
 
 
 @long_loops
