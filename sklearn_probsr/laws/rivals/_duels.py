@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ __all__ = ["IndependentDuels"]
 _DEGREE = 2**12
 # Beyond this the duels that were not asked for lately are made anew when they are needed.
 _MOST_BYTES = 2**29
+# The same of what is known of pairs of rivals.
+_MOST_PAIRED = 2**26
 # Completions that are drawn at once: so many numbers.
 _CELLS = 2**20
 
@@ -44,7 +47,7 @@ class IndependentDuels(Law):
         super().__init__(model, distribution)
         self.argmax, self.source = model, source
         self._laws: Memo[IndependentLaw] = Memo(_MOST_BYTES, _tables)
-        self._pairs: Memo[Pairs] = Memo(1)  # those of the last winner
+        self._pairs: Memo[Pairs] = Memo(_MOST_PAIRED, attrgetter("nbytes"))
 
     @property
     def means(self) -> NDArray[np.float64]:

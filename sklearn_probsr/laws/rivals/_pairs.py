@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.engines.coins._vaaler import UNIT
 from sklearn_probsr.engines.sums._planes import (
     Plane,
     Powers,
@@ -24,16 +26,19 @@ from sklearn_probsr.engines.sums._planes import (
 )
 from sklearn_probsr.laws._contributions import Listed
 from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.laws.rivals._windows import MOST_OUTSIDE, Windows
 from sklearn_probsr.laws.sums._costs import Costs
 from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.laws.sums._spectra import Shared
 
-__all__ = ["PairedSets", "Pairs"]
+__all__ = ["PairedSets", "Pairs", "Place"]
 
 # The degrees of planes; all nodes of one along a strip and across.
-_DEGREES = (127, 255)
-# Powers of so many states are kept.
+_DEGREES = (31, 63, 127)
+# Powers of so many states are tabulated.
 _MOST_STATES = 2**14
+# Planes are kept while they know all units of a set, and at most so many more.
+_SPARE = 16
 
 
 class Pairs:
@@ -49,7 +54,8 @@ class Pairs:
 
     def __init__(self, duels: list[IndependentLaw], source: Source) -> None:
         self.duels, self.source = duels, source
-        self._powers: dict[tuple[int, int], Powers] = {}
+        self._turns: dict[int, NDArray[np.float64]] = {}
+        self._windows: dict[int, Windows] = {}
 
     @property
     def levels(self) -> range:
@@ -82,18 +88,19 @@ class Pairs:
             found.append((there, shares))
         return found
 
-    def powers_of(self, rival: int, degree: int) -> Powers:
-        """Return what every state adds before a rival, at the nodes up to a degree."""
-        key = (rival, degree)
-        if key not in self._powers:
-            turns = self._turns(rival)
-            starts = self.states.starts[:-1]
-            reach = float(np.maximum.reduceat(np.abs(turns), starts).sum())
-            self._powers[key] = Powers(*powers_of(turns, degree), reach)
-        return self._powers[key]
+    def windows(self, rival: int) -> Windows:
+        """Return what sums leave outside periods in a duel."""
+        if rival not in self._windows:
+            self._windows[rival] = Windows(self.states, self.turns(rival))
+        return self._windows[rival]
 
-    def _turns(self, rival: int) -> NDArray[np.float64]:
+    def turns(self, rival: int) -> NDArray[np.float64]:
         """Return what every state contributes before a rival, in turns around its unit's mean."""
+        if rival not in self._turns:
+            self._turns[rival] = self._turns_of(rival)
+        return self._turns[rival]
+
+    def _turns_of(self, rival: int) -> NDArray[np.float64]:
         law, shared = self.duels[rival], self.shared(rival)
         assert shared is not None
         seen = law.contributions
@@ -109,8 +116,16 @@ class Pairs:
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
-        known = list(self._powers.values())  # another thread may add to them
-        return sum(table.nbytes for powers in known for table in powers[:2])
+        turns, windows = list(self._turns.values()), list(self._windows.values())  # they may grow
+        return sum(each.nbytes for each in turns) + sum(each.nbytes for each in windows)
+
+
+class Place(NamedTuple):
+    """Where the cut before a rival is, in turns of its period, and how far that may be off."""
+
+    rival: int
+    cut: float
+    blur: float
 
 
 class PairedSets:
@@ -123,7 +138,10 @@ class PairedSets:
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
-        self._universe: frozenset[int] = frozenset()
+        self.universe: frozenset[int] = frozenset()
+        self._scales: dict[int, float] = {}
+        self._tails: dict[tuple[int, frozenset[int]], float] = {}
+        self._powers: dict[tuple[int, int], Powers] = {}
         self._planes: dict[tuple[int, int, int], Plane] = {}
 
     @property
@@ -133,33 +151,71 @@ class PairedSets:
 
     def settle(self, universe: Collection[int]) -> None:
         """Say of which units the sets are that will be asked about."""
-        if not self._universe >= set(universe) or len(self._universe) > len(universe) + 4:
-            self._universe = frozenset(universe)
-            self._planes.clear()
+        if not self.universe >= set(universe) or len(self.universe) > len(universe) + _SPARE:
+            self.universe = frozenset(universe)
+            for known in (self._scales, self._tails, self._powers, self._planes):
+                known.clear()
+
+    def place(self, rival: int, view: Costs, fixed: frozenset[int]) -> Place | None:
+        """Return where the cut before a rival is with some units of the universe known.
+
+        None where something is too far out to be told.
+        """
+        self.settle(fixed)
+        shared = self.pairs.shared(rival)
+        found = None if shared is None else view.cut_of(fixed, shared)
+        return None if found is None else Place(rival, *found)
 
     def bounds(
-        self, pair: tuple[int, int], views: list[Costs], fixed: frozenset[int], level: int
+        self, first: Place, second: Place, fixed: frozenset[int], level: int
     ) -> tuple[float, float]:
-        """Bound the probability that both rivals are ahead, with some units of the universe known.
-
-        The rivals are numbered as the duels are, and ``views`` are those of one instance.
-        """
-        i, j = pair
-        cuts, blurs = [], 0.0
-        for k in pair:
-            shared = self.pairs.shared(k)
-            found = None if shared is None else views[k].cut_of(fixed, shared)
-            if found is None or not -0.5 < found[0] < 0.5:
-                return 0.0, 1.0
-            cuts.append(found[0])
-            blurs += found[1]
+        """Bound the probability that both rivals are ahead, with some units known."""
         self.settle(fixed)
-        free = np.array(sorted(self._universe - fixed), dtype=np.int64)
+        windows = [self._window(place.rival, fixed) for place in (first, second)]
+        scales = [scale for scale, _ in windows]
+        cut, other = (s * place.cut for s, place in zip(scales, (first, second), strict=True))
+        if not max(abs(cut), abs(other)) < 0.5:
+            return 0.0, 1.0
+        blur = scales[0] * first.blur + scales[1] * second.blur + 4 * UNIT
+        free = np.array(sorted(self.universe - fixed), dtype=np.int64)
         degree = _DEGREES[level]
+        i, j = first.rival, second.rival
         return pair_bounds(
-            self._plane(i, j, degree), self.pairs.states, self.pairs.powers_of(i, degree),
-            self.pairs.powers_of(j, degree), free, (cuts[0], cuts[1]), blurs,
+            self._plane(i, j, degree), self.pairs.states, self._powers_of(i, degree),
+            self._powers_of(j, degree), free, (cut, other), blur, windows[0][1] + windows[1][1],
         )  # fmt: skip
+
+    def _window(self, rival: int, fixed: frozenset[int]) -> tuple[float, float]:
+        """Return by how much the period of a rival is divided, and what is left outside of it.
+
+        Where that is too much for a set, the period is made longer.
+        """
+        key = (rival, fixed)
+        if key not in self._tails:
+            windows, units = self.pairs.windows(rival), len(self.pairs.states.starts) - 1
+            free = np.array([u for u in range(units) if u not in fixed], dtype=np.intp)
+            scale = self._scales.get(rival)
+            if scale is None or windows.outside(free, scale) > MOST_OUTSIDE:
+                scale = self._scales[rival] = windows.scale(free)
+                self._forget(rival)
+            self._tails[key] = windows.outside(free, scale)
+        return self._scales[rival], self._tails[key]
+
+    def _forget(self, rival: int) -> None:
+        """Leave what was built for another period of a rival."""
+        self._tails = {key: tail for key, tail in self._tails.items() if key[0] != rival}
+        self._powers = {key: each for key, each in self._powers.items() if key[0] != rival}
+        self._planes = {key: each for key, each in self._planes.items() if rival not in key[:2]}
+
+    def _powers_of(self, rival: int, degree: int) -> Powers:
+        """Return what every state adds before a rival, at the nodes up to a degree."""
+        key = (rival, degree)
+        if key not in self._powers:
+            turns = self._scales[rival] * self.pairs.turns(rival)
+            starts = self.pairs.states.starts[:-1]
+            reach = float(np.maximum.reduceat(np.abs(turns), starts).sum())
+            self._powers[key] = Powers(*powers_of(turns, degree), reach)
+        return self._powers[key]
 
     def _plane(self, i: int, j: int, degree: int) -> Plane:
         key = (i, j, degree)
@@ -167,8 +223,8 @@ class PairedSets:
             known = map(self.pairs.shared, (i, j))
             spread = [shared.variance for shared in known if shared is not None]
             varying = np.argsort(-sum(spread), kind="stable")
-            units = [u for u in varying.tolist() if u not in self._universe]
-            first, second = self.pairs.powers_of(i, degree), self.pairs.powers_of(j, degree)
+            units = [u for u in varying.tolist() if u not in self.universe]
+            first, second = self._powers_of(i, degree), self._powers_of(j, degree)
             at = np.array(units, dtype=np.int64)
             self._planes[key] = build_plane(self.pairs.states, first, second, at)
         return self._planes[key]

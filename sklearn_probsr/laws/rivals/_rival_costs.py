@@ -29,7 +29,9 @@ _FAR_APART = 0.02
 _SAMPLES = 100_000
 _RISK = 1e-6
 # Rivals that are ahead less often than this are not looked at in pairs: roughly, and sharply.
-_SLIGHT = (3e-4, 3e-3)
+_SLIGHT = (3e-4, 3e-4, 3e-3)
+# So many units of each order are those that sets are made of, most likely.
+_AHEAD = 16
 # Where the bounds of single duels make up so much of a width, sharper ones are asked for.
 _ROUGHLY = 4.0
 
@@ -49,6 +51,7 @@ class RivalCosts(View):
         self._apart = False  # whether what is lost before two rivals may not be lost at once
         self._known: dict[tuple[frozenset[int], Fraction | None, float], Enclosure] = {}
         self._glances: dict[frozenset[int], list[Enclosure]] = {}
+        self._ahead: frozenset[int] = frozenset()  # what sets will be made of, most likely
 
     def lowered(self, features: Sequence[int], losses: Sequence[Fraction]) -> RivalCosts:
         """Return the same instance, before each rival with facts that are worth less.
@@ -111,11 +114,14 @@ class RivalCosts(View):
         least = np.zeros_like(most)
         several = np.count_nonzero(above > _SLIGHT[0]) > 1
         levels = self.pairs.levels if several else range(0)
+        places = [self.pairs.place(i, self.duels[i], fixed) for i in order] if levels else []
         for level in levels if delta is not None else levels[:1]:
             for b in range(1, int(np.count_nonzero(above > _SLIGHT[level]))):
                 for a in range(b):
-                    pair = (order[a], order[b])
-                    low, high = self.pairs.bounds(pair, self.duels, fixed, level)
+                    one, other = places[a], places[b]
+                    if one is None or other is None:
+                        continue
+                    low, high = self.pairs.bounds(one, other, fixed, level)
                     least[a, b] = least[b, a] = max(least[a, b], low)
                     most[a, b] = most[b, a] = min(most[a, b], high)
                 some = 0.0 if self._apart else union_below(below, most)
@@ -133,7 +139,10 @@ class RivalCosts(View):
         key = frozenset(fixed)
         if key not in self._glances:
             each: dict[int, Enclosure] = {}
+            near = next((some for some in (self.pairs.universe, self._ahead) if some >= key), None)
             for i in self._hardest_first:
+                if near:
+                    self.duels[i].focus(near)
                 each[i] = self.duels[i].glance(key)
                 if delta is not None and (each[i] >= delta).value is False:
                     return Enclosure(0.0, each[i].upper)
@@ -168,7 +177,9 @@ class RivalCosts(View):
         """Return the members by mean cost, and as greed fixes them, were all sums normal."""
         means = np.array([duel.moments.mean for duel in self.duels])
         by_mean = [members[j] for j in np.argsort(-means[:, members].sum(axis=0), kind="stable")]
-        return [by_mean, self._as_if_normal(members, list(forced), means)]
+        by_greed = self._as_if_normal(members, list(forced), means)
+        self._ahead = frozenset([*forced, *by_mean[:_AHEAD], *by_greed[:_AHEAD]])
+        return [by_mean, by_greed]
 
     def _as_if_normal(
         self, members: list[int], forced: list[int], means: NDArray[np.float64]

@@ -6,6 +6,7 @@ Chernoff's bound of all units holds for those that any set leaves free (Proposit
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -14,14 +15,14 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines.coins._vaaler import SPREADS, TAIL, UNIT
 from sklearn_probsr.laws._contributions import Listed
 
-__all__ = ["MARGIN", "chernoff_reach", "listed_period"]
+__all__ = ["EACH", "MARGIN", "chernoff_reach", "listed_period", "log_moments"]
 
 # Chernoff's exponents that are tried, in inverse standard deviations.
 _EXPONENTS = np.geomspace(0.5, 64.0, 29)
 # More than the rounding of chances and exponentials, relatively (Proposition 52).
 MARGIN = 1e-6
 # The same for the logarithm of one unit's moment.
-_EACH = 1e-9
+EACH = 1e-9
 # Chances below this count as if they were it: so no exponential that underflows is missed.
 _LEAST = 1e-290
 
@@ -39,16 +40,28 @@ def chernoff_reach(
     """
     if not deviation:
         return math.inf
+    exponents = _EXPONENTS / deviation
+    best = math.inf
+    moments = log_moments(starts, away, chances, exponents)
+    for exponent, each in zip(exponents.tolist(), moments, strict=True):
+        total = float(each.sum()) * (1 + MARGIN) + EACH * len(each)
+        best = min(best, (total + math.log(2 / TAIL)) / exponent)
+    return best * (1 + MARGIN)
+
+
+def log_moments(
+    starts: NDArray[np.intp],
+    away: NDArray[np.float64],
+    chances: NDArray[np.float64],
+    exponents: NDArray[np.float64],
+) -> Iterator[NDArray[np.float64]]:
+    """Yield ``ln E exp(exponent * away)`` of every unit, but for rounding, and at least 0."""
     chances = np.maximum(chances, _LEAST)
     most = np.maximum.reduceat(away, starts[:-1])
     below = away - np.repeat(most, np.diff(starts))
-    best = math.inf
-    for exponent in (_EXPONENTS / deviation).tolist():
+    for exponent in exponents.tolist():
         sums = np.add.reduceat(np.exp(exponent * below) * chances, starts[:-1])
-        moments = exponent * most + np.log(sums)
-        total = float(np.maximum(moments, 0.0).sum()) * (1 + MARGIN) + _EACH * len(most)
-        best = min(best, (total + math.log(2 / TAIL)) / exponent)
-    return best * (1 + MARGIN)
+        yield np.maximum(exponent * most + np.log(sums), 0.0)
 
 
 def listed_period(seen: Listed) -> int | None:

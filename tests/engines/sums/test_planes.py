@@ -72,7 +72,7 @@ class Sums:
         at = [float((c - mean) / p) for c, (p, mean, _) in zip(cuts, self.sides, strict=True)]
         return pair_bounds(
             plane, self.states, first, second, np.array(free, dtype=np.int64),
-            (at[0], at[1]), 2**-50,
+            (at[0], at[1]), 2**-50, 0.0,
         )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def test_strips_that_are_left_out_are_counted() -> None:
     plane = build_plane(states, first, second, np.arange(100))
     assert len(plane.node) < 63
     lower, upper = pair_bounds(
-        plane, states, first, second, np.zeros(0, dtype=np.int64), (-0.01, -0.01), 1e-15
+        plane, states, first, second, np.zeros(0, dtype=np.int64), (-0.01, -0.01), 1e-15, 0.0
     )
     # Independent sums of a hundred signs, below zero: that of a binomial law, squared.
     below = Fraction(sum(math.comb(100, k) for k in range(50)), 2**100)

@@ -13,6 +13,7 @@ import pytest
 
 from sklearn_probsr import ArgmaxModel, Enclosure, Marginals, Unit, law_of, sufficient_reason
 from sklearn_probsr.laws.rivals._duels import IndependentDuels
+from sklearn_probsr.laws.rivals._pairs import PairedSets
 
 DELTA = Fraction("0.8")
 
@@ -133,7 +134,7 @@ def test_pairs_alone_enclose_every_guarantee(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(
         "sklearn_probsr.laws.rivals._rival_costs._together", lambda _: Enclosure(0.0, 1.0)
     )
-    monkeypatch.setattr("sklearn_probsr.laws.rivals._rival_costs._SLIGHT", (0.0, 0.0))
+    monkeypatch.setattr("sklearn_probsr.laws.rivals._rival_costs._SLIGHT", (0.0,) * 3)
     narrow = 0
     for seed in range(6):
         case = Rivals(seed, units=5, values=2 + seed % 2)
@@ -166,6 +167,28 @@ def test_pairs_prove_what_single_duels_leave_open() -> None:
         assert narrow.width < 0.7 * wide.width
         proved += reason.minimality == "subset-minimal"
     assert proved >= 2
+
+
+@pytest.mark.usefixtures("by_spectra")
+def test_a_plane_serves_all_sets_of_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What all sets leave free is multiplied once, be they made of many or of few of its facts."""
+    built: list[tuple[int, ...]] = []
+    make = PairedSets._plane
+
+    def counted(self: PairedSets, *key: int) -> Any:
+        built.append(key) if key not in self._planes else None
+        return make(self, *key)
+
+    monkeypatch.setattr(PairedSets, "_plane", counted)
+    monkeypatch.setattr("sklearn_probsr.laws.rivals._rival_costs._SLIGHT", (0.0,) * 3)
+    case = Rivals(1, units=8, classes=5)
+    view = law_of(case.model, case.law).view(case.model.check_row(case.x))
+    view.pairs.settle(range(8))
+    for size in (7, 1, 4):
+        for first in range(9 - size):
+            view.enclose(range(first, first + size))
+    assert built
+    assert len(built) == len(set(built))
 
 
 @pytest.mark.usefixtures("by_spectra")
