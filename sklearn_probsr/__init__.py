@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sklearn_probsr.model._linear import LinearModel
     from sklearn_probsr.model._units import Unit
     from sklearn_probsr.questions._alternatives import Alternatives, alternatives
-    from sklearn_probsr.questions._breaking import BreakingSet, breaking_set
+    from sklearn_probsr.questions._breaking_sets import BreakingSet, breaking_set
     from sklearn_probsr.questions._outlook import Outlook, outlook
     from sklearn_probsr.report._audit import Audit, audit
     from sklearn_probsr.report._coded_rows import ReasonCodes
@@ -121,7 +121,7 @@ _HOMES = {
     "laws._view": ("View",),
     "_functions": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
     "questions._alternatives": ("Alternatives", "alternatives"),
-    "questions._breaking": ("BreakingSet", "breaking_set"),
+    "questions._breaking_sets": ("BreakingSet", "breaking_set"),
     "questions._outlook": ("Outlook", "outlook"),
     "report._audit": ("Audit", "audit"),
     "report._coded_rows": ("ReasonCodes",),

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.adapters._adapted_card import adapted_card
 from sklearn_probsr.adapters._raw_columns import RawColumns
-from sklearn_probsr.adapters.steps._hashed import words_in
+from sklearn_probsr.adapters.steps._hashed_words import words_in
 from sklearn_probsr.adapters.units._columns import Base, is_missing
 from sklearn_probsr.adapters.units._gathering import Gathering, count_rows
-from sklearn_probsr.adapters.units._labels import is_number
 from sklearn_probsr.adapters.units._pipeline_units import categories, tried
 from sklearn_probsr.adapters.units._place_rows import Input
+from sklearn_probsr.adapters.units._state_labels import is_number
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import MISSING, Unit, value_text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._units import Unit
-from sklearn_probsr.results._html import card, line, strong, table
+from sklearn_probsr.results._notebook_html import card, line, strong, table
 
 __all__ = ["adapted_card"]
 

@@ -22,8 +22,8 @@ from sklearn_probsr.adapters.classifiers import (  # noqa: F401
     _wrappers,
 )
 from sklearn_probsr.adapters.classifiers._additive import Additive
+from sklearn_probsr.adapters.classifiers._additive_terms import added_up
 from sklearn_probsr.adapters.classifiers._decision import Decision
-from sklearn_probsr.adapters.classifiers._terms import added_up
 from sklearn_probsr.adapters.packages import (  # noqa: F401
     _category_encoders,
     _feature_engine,

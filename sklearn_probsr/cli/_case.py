@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sklearn_probsr.cli._features import Features
+from sklearn_probsr.cli._table_features import Features
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 
 if TYPE_CHECKING:

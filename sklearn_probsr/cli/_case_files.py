@@ -7,10 +7,10 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sklearn_probsr.cli._features import Features, features_of, take_columns
 from sklearn_probsr.cli._paths import check_input
+from sklearn_probsr.cli._table_features import Features, features_of, take_columns
 from sklearn_probsr.cli._table_files import load_table
-from sklearn_probsr.cli._trusted import load_model
+from sklearn_probsr.cli._trusted_models import load_model
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
 

@@ -137,7 +137,7 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) -> None:
-    from sklearn_probsr.cli._tabled import csv_text
+    from sklearn_probsr.cli._tabled_reasons import csv_text
     from sklearn_probsr.results._archive import atomically
 
     ending = path.suffix.lower()
@@ -154,13 +154,13 @@ def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) 
 
 
 def _explain(args: argparse.Namespace) -> int:
-    from sklearn_probsr.cli._batched import in_batches
+    from sklearn_probsr.cli._batched_files import in_batches
     from sklearn_probsr.cli._case_files import load_case
     from sklearn_probsr.cli._paths import check_output, write_output
 
     request, output = _request(args), args.output
     if args.row is None and in_batches(request.data, output, args.jobs, args.resume):
-        from sklearn_probsr.cli._many import explain_files
+        from sklearn_probsr.cli._many_rows import explain_files
 
         text, code = explain_files(request, output, args)
         _say(text)
@@ -169,20 +169,22 @@ def _explain(args: argparse.Namespace) -> int:
         check_output(output, args.force, request.inputs)
     case = load_case(request)
     # It takes seconds to import, and what is wrong with the files should be said before.
-    from sklearn_probsr.cli import _tabled
-    from sklearn_probsr.cli._spoken import explain, flagged, to_json, to_text
+    from sklearn_probsr.cli import _tabled_reasons
+    from sklearn_probsr.cli._spoken_reasons import explain, flagged, to_json, to_text
 
     rows = range(len(case.features.rows[: args.rows])) if args.row is None else args.row
     with case.answering(), _working(case, len(rows)):
         told = explain(case, rows)
     head = "\n".join(filter(None, (case.replacement, case.accuracy())))
     if output is not None:
-        write_output(output, args.force, lambda path: _tabled.write(case, told, path, args.raw))
-        _say(f"{head}\n{_tabled.summary(told)}\nWritten to {output}.")
+        write_output(
+            output, args.force, lambda path: _tabled_reasons.write(case, told, path, args.raw)
+        )
+        _say(f"{head}\n{_tabled_reasons.summary(told)}\nWritten to {output}.")
     elif args.json:
         print(to_json(told))
-    elif args.row is None and len(rows) > _tabled.MOST_IN_WORDS:
-        _say(f"{head}\n{_tabled.to_markdown(case, told, _tabled.MOST_LINES)}")
+    elif args.row is None and len(rows) > _tabled_reasons.MOST_IN_WORDS:
+        _say(f"{head}\n{_tabled_reasons.to_markdown(case, told, _tabled_reasons.MOST_LINES)}")
     else:
         _say(f"{case.replacement}\n\n{to_text(told)}")
     return 3 if flagged(told) else 0

@@ -13,14 +13,14 @@ import numpy as np
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._joined_explanations import explanations, joined
 from sklearn_probsr.explain._pending_values import filled_values
-from sklearn_probsr.explain._sliced import SlicedExplanation
+from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
 from sklearn_probsr.explain.frames._row_index import built_index
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons
-from sklearn_probsr.results._checked import check_max_bytes, refusing
-from sklearn_probsr.results._html import SHOWN_ROWS
+from sklearn_probsr.results._checked_json import check_max_bytes, refusing
+from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
 from sklearn_probsr.results._row_labels import plain_labels

@@ -9,7 +9,7 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._pending_values import Pending
-from sklearn_probsr.explain._sliced import SlicedExplanation
+from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._row_index import joined_index
 from sklearn_probsr.model._sparse import to_sparse
 from sklearn_probsr.results._reasons import SufficientReasons

@@ -1,4 +1,4 @@
-"""Pending: what the values of an explanation of sparse rows are made of, until they are asked for.
+"""Pending values: what those of sparse rows are made of, until somebody asks for them.
 
 A thousand documents of a hundred thousand words would be a table of a hundred million numbers, of
 which a reason has a handful. So values and data are kept for what is there, and filled in for the

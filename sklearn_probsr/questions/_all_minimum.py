@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
 
-from sklearn_probsr.questions._asking import Decision
+from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.results._reason import SufficientReason
 
 __all__ = ["MinimumReasons"]

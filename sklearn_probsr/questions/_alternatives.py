@@ -15,7 +15,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import RankedSwaps
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.questions._all_minimum import MinimumReasons
-from sklearn_probsr.questions._asking import Decision
+from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.questions._shared_words import shared_words
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.search._arguments import Options

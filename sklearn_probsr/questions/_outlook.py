@@ -18,9 +18,9 @@ from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.questions._asking import Decision
-from sklearn_probsr.questions._next import gain_of, next_frame
-from sklearn_probsr.questions._partial import PartialRow
+from sklearn_probsr.questions._asked_decision import Decision
+from sklearn_probsr.questions._next_feature import gain_of, next_frame
+from sklearn_probsr.questions._partial_row import PartialRow
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.search._arguments import Options
 

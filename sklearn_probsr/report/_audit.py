@@ -10,8 +10,8 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
-from sklearn_probsr.questions._asking import Decision
-from sklearn_probsr.results._html import card, line, strong, table
+from sklearn_probsr.questions._asked_decision import Decision
+from sklearn_probsr.results._notebook_html import card, line, strong, table
 
 __all__ = ["CAUTION", "Audit", "audit"]
 

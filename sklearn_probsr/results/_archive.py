@@ -25,7 +25,7 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.results._reasons import COLUMNS, SufficientReasons
-from sklearn_probsr.results._sparse_members import split
+from sklearn_probsr.results._sparse_arrays import split
 from sklearn_probsr.results._told_categories import told_categories
 from sklearn_probsr.results._told_costs import told_costs
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sklearn_probsr.laws.rows._neighbours import Matches
     from sklearn_probsr.rules._robustness import Slack
     from sklearn_probsr.rules._rule import Reader, Rule
-    from sklearn_probsr.rules._values import Values
+    from sklearn_probsr.rules._unit_values import Values
 
 __all__ = ["STATUSES", "Source", "SufficientReason"]
 
@@ -45,7 +45,7 @@ class Source:
     def rule(self, reason: SufficientReason, values: Values | None = None) -> Rule:
         """Return the rule of a reason; ``values`` are those of its law, if they are at hand."""
         from sklearn_probsr.rules._rule import level_of, rule_of
-        from sklearn_probsr.rules._values import Values
+        from sklearn_probsr.rules._unit_values import Values
 
         values = Values(law_of(self.model, reason.distribution)) if values is None else values
         level = level_of(values.law, self.row, reason.features, reason.guarantee, reason.delta)

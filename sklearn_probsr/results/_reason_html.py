@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.results._html import SHOWN_ROWS, bound, bullets, card, line, strong, table
+from sklearn_probsr.results._notebook_html import (
+    SHOWN_ROWS,
+    bound,
+    bullets,
+    card,
+    line,
+    strong,
+    table,
+)
 from sklearn_probsr.results._sentence import claim, cost_text, count_text, marked_facts
 
 __all__ = ["reason_card", "reasons_table"]

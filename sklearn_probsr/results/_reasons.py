@@ -17,7 +17,7 @@ from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._sparse import SparseRows, joined_rows
-from sklearn_probsr.results._html import SHOWN_ROWS
+from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import STATUSES, Source, SufficientReason
 from sklearn_probsr.results._reason_html import reasons_table
 

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from sklearn_probsr.results._checked import (
+from sklearn_probsr.results._checked_json import (
     UnsoundError,
     cells,
     flag,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._prices import Prices
-from sklearn_probsr.results._checked import UnsoundError, flat, members, number, shown
+from sklearn_probsr.results._checked_json import UnsoundError, flat, members, number, shown
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["read_costs", "told_costs"]

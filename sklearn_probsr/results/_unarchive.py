@@ -7,7 +7,8 @@ from typing import IO, Any
 
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.results._archive import FORMAT
-from sklearn_probsr.results._checked import (
+from sklearn_probsr.results._archive_arrays import Declared, declared, load
+from sklearn_probsr.results._checked_json import (
     UnsoundError,
     allowance,
     cells,
@@ -19,10 +20,9 @@ from sklearn_probsr.results._checked import (
     text,
     texts,
 )
-from sklearn_probsr.results._members import Declared, declared, load
 from sklearn_probsr.results._reasons import COLUMNS, SufficientReasons
 from sklearn_probsr.results._row_labels import checked_labels
-from sklearn_probsr.results._sparse_members import KINDS, DeclaredRows, gathered
+from sklearn_probsr.results._sparse_arrays import KINDS, DeclaredRows, gathered
 from sklearn_probsr.results._unarchive_model import OF_LAWS, read_law, read_model
 from sklearn_probsr.results._unarchive_reasons import Arrays, checked_reasons
 

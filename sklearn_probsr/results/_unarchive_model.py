@@ -20,7 +20,7 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
-from sklearn_probsr.results._checked import (
+from sklearn_probsr.results._checked_json import (
     UnsoundError,
     flag,
     flat,

@@ -13,7 +13,7 @@ from sklearn_probsr.distributions._completions import (
 from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.results._checked import (
+from sklearn_probsr.results._checked_json import (
     UnsoundError,
     cells,
     flat,

@@ -20,7 +20,7 @@ from sklearn_probsr.model._enclosure import Enclosure, lower_text
 from sklearn_probsr.rules._condition import Condition
 from sklearn_probsr.rules._phrases import alone, could, either, range_text, states_text
 from sklearn_probsr.rules._sides import NumberSide, Side, StateSide, sides_of
-from sklearn_probsr.rules._values import Numbers, States, Values
+from sklearn_probsr.rules._unit_values import Numbers, States, Values
 from sklearn_probsr.rules._widening import Box, widen
 
 __all__ = ["Reader", "Rule", "Taken", "level_of", "rule_of", "taken_by"]

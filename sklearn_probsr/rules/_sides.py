@@ -16,7 +16,7 @@ from sklearn_probsr.laws._rest import Duel
 from sklearn_probsr.laws._view import Row
 from sklearn_probsr.model._exact import about
 from sklearn_probsr.model._sparse import columns_of
-from sklearn_probsr.rules._values import Numbers, States, Values
+from sklearn_probsr.rules._unit_values import Numbers, States, Values
 
 __all__ = ["NumberSide", "Side", "StateSide", "sides_of"]
 

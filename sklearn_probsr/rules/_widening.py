@@ -18,9 +18,9 @@ from sklearn_probsr.engines.rows._slack import share_out
 from sklearn_probsr.laws._rest import Rest
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import about
-from sklearn_probsr.rules._cut import short_from, whole_from
+from sklearn_probsr.rules._short_numbers import short_from, whole_from
 from sklearn_probsr.rules._sides import NumberSide, Side, StateSide
-from sklearn_probsr.rules._values import Values
+from sklearn_probsr.rules._unit_values import Values
 
 __all__ = ["Box", "widen"]
 

@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn_probsr import Comparison, __version__
 from sklearn_probsr.cli import _warm_up
 from sklearn_probsr.cli._command import main
-from sklearn_probsr.cli._trusted import ALLOWED
+from sklearn_probsr.cli._trusted_models import ALLOWED
 from tests.explained import mixed, people, tumours
 
 COMMAND = [sys.executable, "-m", "sklearn_probsr"]

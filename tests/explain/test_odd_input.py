@@ -25,7 +25,7 @@ from sklearn_probsr import (
     compare,
     sufficient_reason,
 )
-from sklearn_probsr.cli._trusted import ALLOWED
+from sklearn_probsr.cli._trusted_models import ALLOWED
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(60, 3)).round(2), columns=["a", "b", "c"])

@@ -35,7 +35,7 @@ from sklearn_probsr import (
     Uniform,
     Unit,
 )
-from sklearn_probsr.cli._trusted import ALLOWED
+from sklearn_probsr.cli._trusted_models import ALLOWED
 from tests.explained import classifier, explanation, mixed, mixed_explanation, people, tumours
 
 

@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn_probsr.adapters._declarations import identity, sigmoid
 from sklearn_probsr.adapters._registry import name_of, registered
 from sklearn_probsr.adapters.classifiers._additive import Additive
+from sklearn_probsr.adapters.classifiers._additive_terms import added_up
 from sklearn_probsr.adapters.classifiers._decision import Decision
-from sklearn_probsr.adapters.classifiers._terms import added_up
 from sklearn_probsr.adapters.classifiers._trees import Tree, float32_cuts, mixed_columns, summed
 from sklearn_probsr.adapters.units._columns import Columns, stack
 from sklearn_probsr.adapters.units._place_rows import Taken

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sklearn_probsr.adapters._declarations import Linear, identity, sigmoid
 from sklearn_probsr.adapters._registry import name_of, registered_from
 from sklearn_probsr.adapters.classifiers._additive import Additive
+from sklearn_probsr.adapters.classifiers._additive_terms import added_up
 from sklearn_probsr.adapters.classifiers._decision import Decision
 from sklearn_probsr.adapters.classifiers._shapes import Categories, Term
-from sklearn_probsr.adapters.classifiers._terms import added_up
 from sklearn_probsr.adapters.classifiers._trees import (
     CONSTRAINED,
     Tree,

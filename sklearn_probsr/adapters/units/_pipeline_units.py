@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.adapters.units._columns import Base, Carried, Domain, Kind
 from sklearn_probsr.adapters.units._gathering import Gathering
-from sklearn_probsr.adapters.units._labels import Candidate, candidates, extras, label
 from sklearn_probsr.adapters.units._place_rows import as_floats
 from sklearn_probsr.adapters.units._sharp_cuts import sharpened
+from sklearn_probsr.adapters.units._state_labels import Candidate, candidates, extras, label
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._units import Unit
 

@@ -1,4 +1,4 @@
-"""Rows as they come: those that the model takes, and why it does not take the others."""
+"""Flagged rows: those that a model does not take, why not, and the rows that it takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of reasons: as a table, and as gains in probability."""
+"""Reasons as frames: one line a row, and what each feature adds to the guarantee."""
 
 from __future__ import annotations
 

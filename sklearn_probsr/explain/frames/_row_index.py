@@ -1,4 +1,4 @@
-"""The index of a frame: what rows are called, from the frame that came in to every table."""
+"""The index of rows: what they are called, from the frame that came in to every table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sharing: jobs of joblib that all need one thing, which every process is sent once."""
+"""Sent once: jobs of joblib that all need one thing get it once for each process."""
 
 from __future__ import annotations
 

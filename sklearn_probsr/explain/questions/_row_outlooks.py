@@ -20,7 +20,7 @@ from sklearn_probsr.explain.subjects._subject_of import Prepared
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.questions._outlook import Outlook, check_marker, is_marker, same
-from sklearn_probsr.questions._partial import PartialRow
+from sklearn_probsr.questions._partial_row import PartialRow
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["outlooks_of"]

@@ -18,8 +18,8 @@ from sklearn_probsr.questions._alternatives import (
     alternatives_of,
     check_limit,
 )
-from sklearn_probsr.questions._asking import Decision
-from sklearn_probsr.questions._breaking import BreakingSet, breaking_set_of
+from sklearn_probsr.questions._asked_decision import Decision
+from sklearn_probsr.questions._breaking_sets import BreakingSet, breaking_set_of
 from sklearn_probsr.questions._outlook import Outlook
 from sklearn_probsr.results._reasons import SufficientReasons
 

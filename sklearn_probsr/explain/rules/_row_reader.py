@@ -21,9 +21,9 @@ from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.model._units import MISSING, Unit, exact_text, value_text
 from sklearn_probsr.rules._category_words import Categories, by_category
 from sklearn_probsr.rules._condition import Condition
-from sklearn_probsr.rules._cut import short_from, whole_from
 from sklearn_probsr.rules._phrases import could, range_text
 from sklearn_probsr.rules._rule import Taken
+from sklearn_probsr.rules._short_numbers import short_from, whole_from
 
 __all__ = ["RowReader"]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.results._html import bound, card, line, strong, table
-from sklearn_probsr.results._inert import markdown
+from sklearn_probsr.results._inert_text import markdown
+from sklearn_probsr.results._notebook_html import bound, card, line, strong, table
 from sklearn_probsr.rules._rule import Rule, Taken
 
 __all__ = ["RuleCover", "cover_by"]

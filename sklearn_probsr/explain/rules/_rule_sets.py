@@ -15,12 +15,12 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.rules._rule_cover import RuleCover, cover_by
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.results._html import SHOWN_ROWS, bound, card, line, strong, table
-from sklearn_probsr.results._inert import markdown
+from sklearn_probsr.results._inert_text import markdown
+from sklearn_probsr.results._notebook_html import SHOWN_ROWS, bound, card, line, strong, table
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.rules._rule import Rule, Taken, taken_by
-from sklearn_probsr.rules._values import Values
+from sklearn_probsr.rules._unit_values import Values
 
 __all__ = ["Rules", "rules_of"]
 

@@ -1,4 +1,4 @@
-"""Rules: which features a set may have, for reasons and for what stands beside them alike."""
+"""Allowed features: which ones a set may have, for reasons and SHAP orders alike."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from sklearn_probsr.report.comparison._wide_tables import (
     sum_by_column,
 )
 from sklearn_probsr.results._archive import atomically
-from sklearn_probsr.results._checked import check_max_bytes, refusing
+from sklearn_probsr.results._checked_json import check_max_bytes, refusing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from sklearn_probsr.report.comparison._growth import Growth
 from sklearn_probsr.report.comparison._shared_members import COUNTS, read_shared
 from sklearn_probsr.report.comparison._table_json import claims, read_columns
 from sklearn_probsr.report.comparison._wide_json import read_sets, read_table
-from sklearn_probsr.results._checked import (
+from sklearn_probsr.results._checked_json import (
     UnsoundError,
     allowance,
     cells,

@@ -1,4 +1,4 @@
-"""What is known of rows beside their reasons: facts in words, probabilities, true classes."""
+"""Facts of rows beside their reasons: values in words, probabilities, true classes."""
 
 from __future__ import annotations
 

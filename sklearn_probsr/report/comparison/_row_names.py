@@ -1,4 +1,4 @@
-"""Ids: what rows are called in the data that they come from."""
+"""Row names: what rows are called in the data that they come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands beside reasons: SHAP values, and what sets of features guarantee by their order."""
+"""SHAP columns: SHAP values, and what features guarantee when they are taken by their size."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from sklearn_probsr.questions._shared_words import shared_words
 from sklearn_probsr.report.comparison._compared import Compared
 from sklearn_probsr.report.comparison._wide_json import read_table
 from sklearn_probsr.report.comparison._wide_tables import Wide
-from sklearn_probsr.results._checked import UnsoundError, wholes
-from sklearn_probsr.results._inert import visible
+from sklearn_probsr.results._checked_json import UnsoundError, wholes
+from sklearn_probsr.results._inert_text import visible
 
 __all__ = ["COUNTS", "codes_of", "columns_of", "open_counts", "read_shared", "roles"]
 

@@ -11,7 +11,7 @@ from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.report.comparison._compared import Compared, known_sizes
 from sklearn_probsr.report.comparison._row_names import ids_of
 from sklearn_probsr.report.comparison._shared_members import COUNTS
-from sklearn_probsr.results._inert import markdown
+from sklearn_probsr.results._inert_text import markdown
 
 __all__ = ["cell", "summary", "table_in_markdown"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.report.comparison._shared_members import COUNTS
-from sklearn_probsr.results._checked import (
+from sklearn_probsr.results._checked_json import (
     UnsoundError,
     cells,
     flat,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.report.comparison._wide_tables import Wide
-from sklearn_probsr.results._checked import UnsoundError, flat, members, shown, wholes
+from sklearn_probsr.results._checked_json import UnsoundError, flat, members, shown, wholes
 
 __all__ = ["plain_bits", "plain_sets", "plain_table", "read_sets", "read_table"]
 

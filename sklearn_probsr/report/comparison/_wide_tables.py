@@ -1,4 +1,4 @@
-"""Wide tables: of rows that are mostly zeros, what differs from a line that many rows share.
+"""Wide tables: of rows that are mostly zeros, what differs from a line that many share.
 
 A word that is absent has the same SHAP value in all rows of a class: what it contributes at zero,
 less its mean. So a table of documents and words is a line or a few, and beside them the words that

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn_probsr.report.comparison._compared import Compared, known_sizes
 from sklearn_probsr.report.comparison._row_names import ids_of
-from sklearn_probsr.results._inert import visible
+from sklearn_probsr.results._inert_text import visible
 
 __all__ = ["SIZES", "decides", "has_size", "headings", "messages_of", "percent", "status_of"]
 

@@ -21,7 +21,7 @@ from sklearn_probsr.report.page._headings import (
     status_of,
 )
 from sklearn_probsr.report.page._page_data import page_data
-from sklearn_probsr.results._inert import visible
+from sklearn_probsr.results._inert_text import visible
 
 __all__ = ["page"]
 

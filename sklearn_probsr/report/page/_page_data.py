@@ -20,7 +20,7 @@ from sklearn_probsr.report.page._headings import (
     percent,
     status_of,
 )
-from sklearn_probsr.results._inert import visible
+from sklearn_probsr.results._inert_text import visible
 from sklearn_probsr.results._sentence import CLAIMS
 
 __all__ = ["page_data"]

@@ -11,7 +11,7 @@ from sklearn_probsr.explain.rules._rule_sets import Rules
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.report._audit import CAUTION, Audit
 from sklearn_probsr.report.page._headings import percent
-from sklearn_probsr.results._inert import visible
+from sklearn_probsr.results._inert_text import visible
 
 __all__ = ["audit_section", "rules_section"]
 

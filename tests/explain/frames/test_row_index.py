@@ -21,7 +21,7 @@ from sklearn_probsr import (
     compare,
 )
 from sklearn_probsr.explain.frames._row_index import built_index
-from sklearn_probsr.results._checked import UnsoundError
+from sklearn_probsr.results._checked_json import UnsoundError
 from sklearn_probsr.results._row_labels import checked_labels, plain_labels
 from tests.explained import same_reasons
 

@@ -35,7 +35,7 @@ from sklearn_probsr import (
     register_law,
     sufficient_reason,
 )
-from sklearn_probsr.results._checked import UnsoundError
+from sklearn_probsr.results._checked_json import UnsoundError
 from sklearn_probsr.results._told_categories import read_categories
 from tests.explained import explanation, tumours
 from tests.laws.test_own_law import Mixture, MixtureLaw

@@ -1,4 +1,4 @@
-"""Values: what the units of a model are in the data, and what each value is worth.
+"""Values of units: what each is in the data, and what that is worth.
 
 One table serves all rules of a law: what depends on the data alone is computed once.
 """

@@ -1,4 +1,4 @@
-"""Many: the rows of files of any size, explained batch by batch into one file."""
+"""Many rows: those of files of any size, explained batch by batch into one file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr import __version__
-from sklearn_probsr.cli._batched import BATCH, Source, open_source
+from sklearn_probsr.cli._batched_files import BATCH, Source, open_source
 from sklearn_probsr.cli._case import Case
 from sklearn_probsr.cli._case_files import load_case, split
 from sklearn_probsr.cli._class_labels import label_text
-from sklearn_probsr.cli._features import features_of
-from sklearn_probsr.cli._finished import Parts, digest, stamps
+from sklearn_probsr.cli._finished_parts import Parts, digest, stamps
 from sklearn_probsr.cli._paths import check_output, write_output
 from sklearn_probsr.cli._request import Request
+from sklearn_probsr.cli._table_features import features_of
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.results._archive import atomically
 
@@ -229,7 +229,7 @@ class _Told:
 
     def summary(self, run: _Run) -> str:
         """Say how many features it takes."""
-        from sklearn_probsr.cli._tabled import summed_up
+        from sklearn_probsr.cli._tabled_reasons import summed_up
 
         about = {
             "data": str(self._request.data),
@@ -244,7 +244,7 @@ def _write(run: _Run, told: _Told, path: Path, raw: bool) -> None:
     """Put the parts behind each other into one file."""
     from pyarrow import parquet
 
-    from sklearn_probsr.cli._tabled import csv_text
+    from sklearn_probsr.cli._tabled_reasons import csv_text
 
     def as_parquet(file: Any) -> None:
         writer = None

@@ -1,4 +1,4 @@
-"""Members: the arrays of a NumPy archive, looked at as declared before they are read."""
+"""Arrays of a NumPy archive, looked at as declared before they are read."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.results._checked import UnsoundError, shown
-from sklearn_probsr.results._zips import content, listed, pieces
+from sklearn_probsr.results._checked_json import UnsoundError, shown
+from sklearn_probsr.results._zip_files import content, listed, pieces
 
 __all__ = ["Declared", "declared", "load"]
 

@@ -1,4 +1,4 @@
-"""Cuts: numbers with few digits between two others."""
+"""Short numbers: those with few digits between two others, for cuts that people read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tabled: the reasons of many rows as a table, on a terminal or in a file."""
+"""Tabled reasons: those of many rows as a table, on a terminal or in a file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.cli._case import Case
-from sklearn_probsr.cli._spoken import to_json
+from sklearn_probsr.cli._spoken_reasons import to_json
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._units import unnamed
 from sklearn_probsr.results._archive import atomically
-from sklearn_probsr.results._inert import csv_frame, markdown
+from sklearn_probsr.results._inert_text import csv_frame, markdown
 
 __all__ = [
     "MOST_IN_WORDS",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.questions._partial import PartialRow
+from sklearn_probsr.questions._partial_row import PartialRow
 
 __all__ = ["Gain", "gain_of", "next_frame"]
 

@@ -1,4 +1,4 @@
-"""Zips: what is in a zip archive, unpacked no further than it says, and checked on the way.
+"""Zip files: what is in one, unpacked no further than it says, and checked on the way.
 
 A few kilobytes can unpack to gigabytes, and the sizes that an archive declares may be lies: so what
 is unpacked comes in small pieces, and ends where it is longer than was declared.
@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.results._checked import UnsoundError, json_size, shown
+from sklearn_probsr.results._checked_json import UnsoundError, json_size, shown
 
 __all__ = ["content", "deep_size", "listed", "pieces"]
 

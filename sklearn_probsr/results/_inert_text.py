@@ -1,4 +1,4 @@
-"""Inert: texts of somebody else's in tables and pages, where they must do nothing."""
+"""Inert text: somebody else's words in tables and pages, where they must do nothing."""
 
 from __future__ import annotations
 

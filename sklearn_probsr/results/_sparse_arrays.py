@@ -1,4 +1,4 @@
-"""Sparse rows in archives: three members in place of one, for what is not zero alone."""
+"""Sparse rows in archives: three arrays in place of one, for what is not zero alone."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import IO, Any
 import numpy as np
 
 from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.results._checked import UnsoundError
-from sklearn_probsr.results._members import Declared, load
+from sklearn_probsr.results._archive_arrays import Declared, load
+from sklearn_probsr.results._checked_json import UnsoundError
 
 __all__ = ["KINDS", "DeclaredRows", "gathered", "split"]
 

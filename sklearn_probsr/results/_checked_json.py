@@ -1,4 +1,4 @@
-"""Checked: what JSON from somewhere says, each value of the kind and in the range that it must be.
+"""Checked JSON: values from somewhere, each of the kind and in the range that it must be.
 
 Whoever wrote it may be careless or hostile: nothing here costs more than the text is long, and
 whatever is wrong is told with the name of the member that it is in.

@@ -1,4 +1,4 @@
-"""Spoken: the reason of a row as a terminal shows it, or as JSON."""
+"""Spoken reasons: those of single rows, as a terminal shows them or as JSON."""
 
 from __future__ import annotations
 

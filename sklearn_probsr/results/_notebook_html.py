@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from sklearn_probsr.results._inert import visible
+from sklearn_probsr.results._inert_text import visible
 
 __all__ = ["SHOWN_ROWS", "Markup", "bound", "bullets", "card", "line", "strong", "table", "text"]
 

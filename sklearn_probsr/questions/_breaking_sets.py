@@ -14,8 +14,8 @@ from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws.coins._coin_swaps import last_place
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.questions._asking import Decision
-from sklearn_probsr.questions._hitting import smallest_hitting_set
+from sklearn_probsr.questions._asked_decision import Decision
+from sklearn_probsr.questions._hitting_sets import smallest_hitting_set
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.search._arguments import Options
 

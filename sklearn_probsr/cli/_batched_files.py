@@ -1,4 +1,4 @@
-"""Sources: files of any size, read in batches of so many rows, always the same ones."""
+"""Batched files: those of any size, read in batches of so many rows, always the same ones."""
 
 from __future__ import annotations
 

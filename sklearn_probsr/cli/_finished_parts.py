@@ -1,4 +1,4 @@
-"""Parts: what a long run has finished, beside its output, until that is whole."""
+"""Finished parts: what a long run has done, kept beside its output until that is whole."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import skops.io
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_probsr import SufficientReasonExplainer
-from sklearn_probsr.cli import _batched, _many
+from sklearn_probsr.cli import _batched_files, _many_rows
 from sklearn_probsr.explain.frames import _partitions
 from tests.explained import mixed, people
 
@@ -22,9 +22,9 @@ NAMES = ["a", "b", "c"]
 @pytest.fixture
 def many(here: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
     """Work in batches of ten, on 57 rows in three files of a folder, one of which is bad."""
-    for module in (_batched, _many):
+    for module in (_batched_files, _many_rows):
         monkeypatch.setattr(module, "BATCH", 10)
-    monkeypatch.setattr(_batched, "_LARGE", 100)
+    monkeypatch.setattr(_batched_files, "_LARGE", 100)
     rng = np.random.default_rng(4)
     X = pd.DataFrame(rng.normal(size=(57, 3)).round(3), columns=NAMES)
     model = LogisticRegression().fit(X, np.where(X.sum(axis=1) > 0, "yes", "no"))
@@ -146,7 +146,7 @@ def test_rows_of_the_data_replace_what_is_unknown(run, many: pd.DataFrame, monke
         "Note: 1 of 57 rows of data have gaps that the model does not take, and replace no unknown "
         "features.\n"
     )
-    monkeypatch.setattr(_many, "_BACKGROUND", 12)
+    monkeypatch.setattr(_many_rows, "_BACKGROUND", 12)
     done = run(*command, "--force")
     assert "by those of 12 rows of data, drawn at random.\n" in done.out
     assert ", over replacement by 12 background rows.\n" in done.out
@@ -154,11 +154,11 @@ def test_rows_of_the_data_replace_what_is_unknown(run, many: pd.DataFrame, monke
 
 def test_columns_of_a_csv_have_one_type(run, here: Path, monkeypatch):
     """A column with a text in any row holds texts in all batches, as if it were read whole."""
-    monkeypatch.setattr(_batched, "_LARGE", 10)
-    monkeypatch.setattr(_batched, "BATCH", 4)
+    monkeypatch.setattr(_batched_files, "_LARGE", 10)
+    monkeypatch.setattr(_batched_files, "BATCH", 4)
     frame = pd.DataFrame({"n": [1, 2, 3, 4, 5, 6], "w": ["1", "2", "3", "4", "x", None]})
     frame.to_csv("w.csv", index=False)
-    parts = list(_batched.open_source(Path("w.csv"), None).batches())
+    parts = list(_batched_files.open_source(Path("w.csv"), None).batches())
     assert [len(part) for part in parts] == [4, 2]
     assert [value for part in parts for value in part["w"][:4]][:5] == ["1", "2", "3", "4", "x"]
     assert parts[1]["w"].isna().tolist() == [False, True]
@@ -190,7 +190,7 @@ def test_what_a_folder_must_be(fails, many: pd.DataFrame):
 
 def test_a_pipeline_with_gaps_and_ids_of_numbers(run, here: Path, monkeypatch):
     """Categories and gaps go through a Pipeline; an id keeps its type."""
-    for module in (_batched, _many):
+    for module in (_batched_files, _many_rows):
         monkeypatch.setattr(module, "BATCH", 50)
     X = people()[0].assign(number=np.arange(120))
     X.to_parquet("people.parquet")

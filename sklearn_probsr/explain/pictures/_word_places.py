@@ -1,4 +1,4 @@
-"""Places: where in a text the words of a reason are."""
+"""Word places: where in a text the words of a reason are."""
 
 from __future__ import annotations
 

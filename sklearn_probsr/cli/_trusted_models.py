@@ -1,4 +1,4 @@
-"""Trusted: models from files, and which types such a file may hold unasked."""
+"""Trusted models: read from files, and which types such a file may hold unasked."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 from sklearn_probsr.cli._paths import bearable, check_input
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.results._checked import refusing
-from sklearn_probsr.results._zips import deep_size, listed
+from sklearn_probsr.results._checked_json import refusing
+from sklearn_probsr.results._zip_files import deep_size, listed
 
 __all__ = ["ALLOWED", "load_model"]
 

@@ -1,4 +1,4 @@
-"""Features: the columns of a table that a model takes, and the cell that it does not."""
+"""Features of a table: the columns that a model takes, and the cell that it does not."""
 
 from __future__ import annotations
 
