@@ -20,6 +20,7 @@ from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View
+from sklearn_probsr.laws.rivals._exchange import StateWorths
 from sklearn_probsr.laws.rivals._pairs import PairedSets, Pairs
 from sklearn_probsr.laws.rivals._rival_costs import RivalCosts
 from sklearn_probsr.laws.rivals._rival_prover import RivalProver
@@ -48,6 +49,7 @@ class IndependentDuels(Law):
         self.argmax, self.source = model, source
         self._laws: Memo[IndependentLaw] = Memo(_MOST_BYTES, _tables)
         self._pairs: Memo[Pairs] = Memo(_MOST_PAIRED, attrgetter("nbytes"))
+        self._worths: Memo[StateWorths] = Memo(1)  # those of the last winner
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -108,7 +110,9 @@ class IndependentDuels(Law):
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""
         assert isinstance(view, RivalCosts)
-        prover = RivalProver(self.against(view.winner), view, task)
+        duels = self.against(view.winner)
+        worths = self._worths.get(view.winner, lambda: StateWorths(duels, self.source))
+        prover = RivalProver(duels, view, task, worths)
         return CertainProver(prover, view.duels) if task.delta == 1 else prover
 
     def _kept(

@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws.rivals._exchange import Costs, StateWorths, above_in_all
+from sklearn_probsr.laws.rivals._joint_search import Allowance, JointSearch
 from sklearn_probsr.laws.rivals._rival_costs import RivalCosts
+from sklearn_probsr.laws.sums._branches import Purse
 from sklearn_probsr.laws.sums._independent import IndependentLaw, IndependentProver
 
 __all__ = ["RivalProver"]
@@ -27,6 +30,8 @@ _MOST_MIXED = 14
 _MOST_OPEN = 256
 # Where a proof fails, so many units beside a set are put in place of its own, in so many ways.
 _OUTSIDERS, _NEIGHBOURS = 4, 3
+# Sets of more members are not searched before all rivals at once; also where it may take long.
+_MOST_MEMBERS = (96, 256)
 
 
 class RivalProver(Prover):
@@ -35,9 +40,12 @@ class RivalProver(Prover):
     ``duels`` are the laws of the duels, in the order of the view's own.
     """
 
-    def __init__(self, duels: list[IndependentLaw], view: RivalCosts, task: Task) -> None:
+    def __init__(
+        self, duels: list[IndependentLaw], view: RivalCosts, task: Task, worths: StateWorths
+    ) -> None:
         super().__init__(view, task)
-        self.rivals, self._duels = view, duels
+        self.rivals, self._duels, self._worths = view, duels, worths
+        self._looked: tuple[bool | None, set[int]] | None = None  # what came of the last search
 
     @cached_property
     def provers(self) -> list[IndependentProver]:
@@ -72,6 +80,57 @@ class RivalProver(Prover):
         """Raise ``least``: no set is smaller than the smallest of a duel (Lemma 80)."""
         for one in self.provers:
             self._raise_by(one, size)
+        search = self._search if self.least < size else None
+        if search is None:
+            return
+        purse, allowance = Purse(self.task.effort), Allowance.of(self.task.effort)
+        while self.least < size:
+            self._looked = self._judged(search.open_sets(self.least, allowance, purse), purse)
+            if self._looked[0] is not False:
+                break
+            self.least += 1
+
+    def look(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most ``size`` members: what was found when sizes were gone up."""
+        if self._looked is None:
+            return super().look(size)
+        verdict, found = self._looked
+        return (True, found) if verdict else (None, set())
+
+    def _judged(self, left: list[set[int]] | None, purse: Purse) -> tuple[bool | None, set[int]]:
+        """Tell whether one of the sets that no duel refutes reaches the level, or none does."""
+        if left is None:
+            return None, set()
+        self.rivals.pairs.settle({*self.forced}.union(*left))
+        undecided = False
+        for chosen in left:
+            verdict = None if purse.is_late else self.sharp_verdict(chosen)
+            if verdict:
+                return True, chosen
+            undecided |= verdict is None
+        return (None if undecided else False), set()
+
+    @cached_property
+    def _search(self) -> JointSearch | None:
+        """The sets before all rivals at once; None where the spectra of a duel do not know them."""
+        refuters = []
+        for one in self.provers:
+            known = [each for each in one.refuters() if each.tells(self.members)]
+            refuters += known[:1]
+        if not refuters or len(self.members) > _MOST_MEMBERS[self.task.effort.thorough]:
+            return None
+        n = len(self.members)
+        above = np.zeros((n, n), dtype=np.bool_)
+        if len(refuters) == len(self.provers) and self._worths.known:
+            order = np.array(self.members, dtype=np.int64)
+            orders = [refuter.above(0, order) for refuter in refuters]
+            above = above_in_all(self.members, orders, self._costs)
+        few = self.task.effort.limits.rival_sets
+        return JointSearch(refuters, self.members, above, self.view.n_units, few)
+
+    def _costs(self, unit: int) -> Costs:
+        known = [duel.known[unit] * duel.contributions.scale for duel in self.rivals.duels]
+        return self._worths.costs(unit, known)
 
     def _raise_by(self, one: IndependentProver, size: int) -> None:
         """Raise ``least`` by a duel: from a guess upwards as far as it goes, or else downwards."""

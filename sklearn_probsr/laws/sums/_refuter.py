@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._vaaler import UNIT
 from sklearn_probsr.engines.sums._scene import Scene
+from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.engines.sums._stochastic_order import Laws, undominated, within
 from sklearn_probsr.engines.sums._up_sets import Budget, refute
 from sklearn_probsr.laws._contributions import Contributions, Listed
@@ -140,16 +141,30 @@ class Refuter:
 
         The fewer ones are gone through where units can gain (Corollary 37).
         """
+        purse = Purse(self.task.effort) if purse is None else purse
+        return self.refute_within(r, (), self.open_units[r], size, purse, self.shared.wide)
+
+    def refute_within(
+        self,
+        r: int,
+        taken: Sequence[int],
+        open_units: NDArray[np.bool_],
+        size: int,
+        purse: Purse,
+        spectrum: Spectrum,
+    ) -> Refutation:
+        """Refute the sets that hold what is taken, and beside it at most so many open units."""
         laws, law = self._laws(r)
-        members, chosen = self._candidates(r, size, laws, law)
-        if not self._tells(r, chosen):
+        members, chosen = self._candidates(r, size, laws, law, open_units)
+        held = np.array(taken, dtype=np.int64)
+        if not self._tells(r, np.concatenate([chosen, held])):
             return Refutation(None, [])
         mixed = bool(self.outlook.gainful[r, members].any())
         above = within(laws, law[chosen])
-        root = Branch((), self._position[chosen], above, min(size, len(members)))
-        purse = Purse(self.task.effort) if purse is None else purse
+        places = tuple(self._position[held].tolist())
+        root = Branch(places, self._position[chosen], above, min(size, len(members)))
         verdict, sets = refute_all(
-            self.shared.wide, self._scene(r), root, mixed, self.level, self._rest, purse
+            spectrum, self._scene(r), root, mixed, self.level, self._rest, purse
         )
         found = [set(self._units[places].tolist()) for places in sets]
         return Refutation(None if verdict < 0 else verdict == 1, found)
@@ -164,14 +179,27 @@ class Refuter:
 
         They come as masks of its units; None: spectra do not know them, or there are too many.
         """
+        n = len(chosen)
+        free = np.zeros((n, n), dtype=np.bool_)
         units = np.array(chosen, dtype=np.int64)
-        if not self._tells(r, units):
+        return self.sets_left(r, Branch((), units, free, n - 1), room, self.shared.wide)
+
+    def sets_left(
+        self, r: int, branch: Branch, room: int, spectrum: Spectrum
+    ) -> NDArray[np.bool_] | None:
+        """Return the up-sets of a branch of units, of all sizes, that may reach the level.
+
+        They come as masks of its candidates; None: as with subsets.
+        """
+        units, held = branch.candidates, np.array(branch.taken, dtype=np.int64)
+        if not self._tells(r, np.concatenate([units, held])):
             return None
-        n = len(units)
+        scene = self._scene(r)
+        scene.forced[self._position[held]] = True
         asked = Level(self.level.low, 2.0)  # all that may reach it, also those that surely do
         verdict, sets, _ = refute(
-            self.shared.wide, self._scene(r), self._position[units],
-            np.zeros((n, n), dtype=np.bool_), n - 1, True, asked, Budget(2**n, 2**62, room),
+            spectrum, scene, self._position[units], branch.above, branch.size, True, asked,
+            Budget(2**62, 2**62, room),
         )  # fmt: skip
         return sets if verdict == 0 else None
 
@@ -198,10 +226,16 @@ class Refuter:
         return bool(known and self.outlook.near[r])
 
     def _candidates(
-        self, r: int, size: int, laws: Laws, law: NDArray[np.int64]
+        self,
+        r: int,
+        size: int,
+        laws: Laws,
+        law: NDArray[np.int64],
+        open_units: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the units that may be chosen by decreasing mean cost, and those that matter."""
-        members = np.flatnonzero(self.outlook.costly[r] & self.open_units[r])
+        allowed = self.open_units[r] if open_units is None else open_units
+        members = np.flatnonzero(self.outlook.costly[r] & allowed)
         cost = self.outlook.gain[r, members] * (1 if self.positive else -1)
         members = members[np.argsort(-cost, kind="stable")]
         return members, members[undominated(laws, law[members], size)]
@@ -219,7 +253,7 @@ class Refuter:
         return Scene(
             np.ascontiguousarray(self.outlook.gain[r, self._units]),
             self._variance,
-            self._forced,
+            self._forced.copy(),
             float(self.outlook.cut[r]),
             2 * float(self.outlook.blur[r]),
             self.positive,

@@ -49,6 +49,7 @@ _MOST_CELLS = 2**22
 # The degree that tells a guarantee to two digits or so, and one that often tells sets apart.
 _ROUGH = 2**11
 _LOW = 2**10
+_COARSE = 2**9
 # How many times as many units as a ranking brings are known in proofs.
 _PROOF_FACTOR = 4
 # A rest has so many units, or none: few of them would leave nearly all nodes of a high degree.
@@ -126,6 +127,11 @@ class Shared:
     def wide(self) -> Spectrum:
         """A spectrum that knows more units, for proofs; the first one if that knows all."""
         return self._spectrum(self.degrees[0], True)
+
+    @property
+    def coarse(self) -> Spectrum:
+        """The same of a low degree: what a branch of many is looked at with."""
+        return self._spectrum(min(_COARSE, self.degrees[0]), True)
 
     def limit(self, degree: int) -> None:
         """Build spectra of no higher degree, which take less memory."""
