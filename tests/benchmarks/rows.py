@@ -31,20 +31,32 @@ OTHERS = (
     ("marginals", 50_000, 30, 200, 0.0, 30),
     ("three classes", 50_000, 30, 60, 0.0, 15),
     ("three classes", 10_000, 100, 60, 0.25, 30),
+    ("ten classes", 50_000, 30, 60, 0.0, 60),
+    ("ten classes", 10_000, 100, 60, 0.25, 60),
     ("sample of 1,000", 50_000, 30, 60, 0.0, 15),
+)
+CLASSES = {"three classes": 3, "ten classes": 10}
+# Rows, columns and classes of which memory is measured.
+MEMORY = (
+    (50_000, 30, 2),
+    (10_000, 100, 2),
+    (200_000, 30, 2),
+    (50_000, 30, 3),
+    (50_000, 30, 10),
+    (10_000, 100, 10),
 )
 GROWTH = (1_000, 10_000, 100_000, 1_000_000)
 _DRAWN = """
 from tests.benchmarks.rows import draw, explain
-explain(draw(500, {d}))  # compiled and imported in either process
-case = draw({n}, {d})
+explain(draw(500, {d}, {classes}))  # compiled and imported in either process
+case = draw({n}, {d}, {classes})
 """
 
 
 class Case(NamedTuple):
-    """A background of Gaussian rows, a model, and rows of both classes to explain."""
+    """A background of Gaussian rows, a model, and rows of several classes to explain."""
 
-    model: LinearModel
+    model: Any  # of two classes or of several
     rows: np.ndarray
     asked: np.ndarray
 
@@ -63,8 +75,9 @@ def tables() -> Iterator[Table]:
     )
     yield Table(
         "Large real-valued data: marginals and several classes",
-        "The same for `Marginals.fit(X)`, for a model of three classes over `Background(X)`, and "
-        "for `Background(X, sample=1000)`, whose sets are counted over all rows.",
+        "The same for `Marginals.fit(X)`, for models of three and of ten classes over "
+        "`Background(X)`, and for `Background(X, sample=1000)`, whose sets are counted over all "
+        "rows.",
         ("what", "rows", "d", "one pass", "first", "passes", "further", "passes"),
         tuple(_other(*asked) for asked in OTHERS),
     )
@@ -80,17 +93,18 @@ def tables() -> Iterator[Table]:
     yield _growth()
     yield Table(
         "Large real-valued backgrounds: memory",
-        "The peak memory of set-up and rows of both classes, beyond the user's own X, over the "
+        "The peak memory of set-up and rows of several classes, beyond the user's own X, over the "
         "size of X as float64: the peak of one process less that of another that only draws X.",
-        ("rows", "d", "X", "peak"),
-        tuple(_memory(n, d) for n, d in (*(asked[:2] for asked in LARGE), (200_000, 30))),
+        ("rows", "d", "classes", "X", "peak"),
+        tuple(_memory(*asked) for asked in MEMORY),
     )
 
 
-def draw(n: int, d: int) -> Case:
+def draw(n: int, d: int, classes: int = 2) -> Case:
     """Return a case; the threshold is such that both classes are common."""
     rng = np.random.default_rng(0)
-    model = _model(rng.standard_normal(d), 0.1)
+    weights = rng.standard_normal(d)
+    model = _model(weights, 0.1) if classes == 2 else _several(weights, 0.0, classes)
     return Case(model, rng.standard_normal((n, d)), rng.standard_normal((ASKED, d)))
 
 
@@ -132,16 +146,16 @@ def _measured(
     return passed, fresh, others
 
 
-def _three(weights: np.ndarray, threshold: float) -> ArgmaxModel:
+def _several(weights: np.ndarray, threshold: float, classes: int) -> ArgmaxModel:
     d = len(weights)
-    more = np.random.default_rng(1).standard_normal((2, d))
+    more = np.random.default_rng(1).standard_normal((classes - 1, d))
     units = [Unit.real(f"x{j}", j) for j in range(d)]
-    return ArgmaxModel(np.vstack([weights, more]), np.zeros(3), units=units)
+    return ArgmaxModel(np.vstack([weights, more]), np.zeros(classes), units=units)
 
 
 def _other(what: str, n: int, d: int, most_first: int, enough: float, most_further: int) -> Row:
     over = {"marginals": Marginals.fit, "sample of 1,000": partial(Background, sample=1_000)}
-    make = _three if what == "three classes" else None
+    make = partial(_several, classes=CLASSES[what]) if what in CLASSES else None
     measured = _measured(draw(n, d), over.get(what, Background), make)
     row = _large(n, d, most_first, enough, most_further, measured)
     return replace(row, cells=(what, *row.cells))
@@ -221,10 +235,10 @@ def _growth() -> Table:
     )
 
 
-def _memory(n: int, d: int) -> Row:
-    drawn = _DRAWN.format(n=n, d=d)
+def _memory(n: int, d: int, classes: int) -> Row:
+    drawn = _DRAWN.format(n=n, d=d, classes=classes)
     alone = run_process(drawn).peak
     peak = run_process(drawn + "explain(case)\n").peak - alone
     size = 8 * n * d
-    cells = (f"{n:,}", str(d), f"{size / 1e6:.0f} MB", times(peak / size))
+    cells = (f"{n:,}", str(d), str(classes), f"{size / 1e6:.0f} MB", times(peak / size))
     return Row(cells, *at_most(peak / size, 3, "x"))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Forms", "leads", "mean_gains"]
+__all__ = ["Forms", "lead_before_each", "leads", "least_without", "mean_gains"]
 
 # Rows that are gone through column by column at a time: they fit a processor's nearest cache.
 _BLOCK = 64
@@ -28,6 +28,15 @@ class Forms(NamedTuple):
     second: NDArray[np.float64]
     whole: NDArray[np.float64]  # (rivals, columns): weights times that power, over the scale
     known: NDArray[np.int64]  # (rivals, units): what the units of the instance contribute
+
+
+@inner
+def _wide(forms: Forms, units: NDArray[np.intp]) -> int:
+    """Return how many columns some units have."""
+    wide = 0
+    for u in units:
+        wide += forms.starts[u + 1] - forms.starts[u]
+    return wide
 
 
 @inner
@@ -89,10 +98,7 @@ def leads(
     rivals = len(forms.whole)
     least = np.full(n, np.inf)
     exposed = np.full(n, np.inf)
-    wide = 0
-    for u in units:
-        wide += forms.starts[u + 1] - forms.starts[u]
-    values = np.empty((wide, _BLOCK))
+    values = np.empty((_wide(forms, units), _BLOCK))
     total = np.empty(_BLOCK)
     most = np.empty(_BLOCK)
     for start in range(0, n, _BLOCK):
@@ -108,6 +114,54 @@ def leads(
                 least[start + r] = min(least[start + r], total[r])
                 exposed[start + r] = min(exposed[start + r], total[r] - most[r])
     return least, exposed
+
+
+@kernel
+def lead_before_each(
+    rows: NDArray[np.float64],
+    margins: NDArray[np.int64],
+    forms: Forms,
+    units: NDArray[np.intp],
+    places: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    """Return about the margins (rivals, rows) of some rows with some units fixed."""
+    rivals = len(forms.whole)
+    found = np.empty((rivals, len(places)))
+    values = np.empty((_wide(forms, units), _BLOCK))
+    most = np.empty(_BLOCK)
+    for start in range(0, len(places), _BLOCK):
+        at = places[start : start + _BLOCK]
+        _read(rows, forms, units, at, values)
+        for k in range(rivals):
+            total = found[k, start : start + len(at)]
+            for r in range(len(at)):
+                total[r] = margins[at[r] * rivals + k]
+            _add(forms, k, units, values, total, most)
+    return found
+
+
+@kernel
+def least_without(
+    rows: NDArray[np.float64],
+    each: NDArray[np.float64],
+    forms: Forms,
+    units: NDArray[np.intp],
+    places: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    """Return about the least margins of `lead_before_each` when some of the units are freed."""
+    least = np.full(len(places), np.inf)
+    values = np.empty((_wide(forms, units), _BLOCK))
+    gain = np.empty(_BLOCK)
+    most = np.empty(_BLOCK)
+    for start in range(0, len(places), _BLOCK):
+        at = places[start : start + _BLOCK]
+        _read(rows, forms, units, at, values)
+        for k in range(len(forms.whole)):
+            gain[:] = 0.0
+            _add(forms, k, units, values, gain[: len(at)], most)
+            for r in range(len(at)):
+                least[start + r] = min(least[start + r], each[k, start + r] - gain[r])
+    return least
 
 
 @kernel

@@ -21,6 +21,7 @@ from sklearn_probsr.engines.rows._pruning import lose
 from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws.rows._hard_rows import HardRows
 from sklearn_probsr.laws.rows._parted_view import PartedView
 from sklearn_probsr.laws.rows._rows_prover import RowsProver
 
@@ -32,7 +33,7 @@ _TIMES, _MORE_TIMES, _LEAST = 4, 10, 1024
 # it is asked for more weight, so often.
 _ENOUGH, _MANY_GAINS, _TRIES = 4, 2**18, 8
 # The most numbers in the table of its branch and bound.
-_ROOM = 3 * 2**18
+_ROOM = 2**19
 # Where nearly all rows have to be kept, those that are lost join the part.
 _NEARLY_ALL = Fraction(999, 1000)
 
@@ -59,12 +60,12 @@ class PartProver(Prover):
         self.needed = math.ceil(task.delta * view.total)
         self.spare = view.total - self.needed
         self._strict = task.delta >= _NEARLY_ALL
-        self._part = shuffled[: max(first // 2, 1) if self._strict else first]
+        self._part = shuffled[: max(first // 4, 1) if self._strict else first]
         self.inner = self._searched()
         super().__init__(self.inner.view, task)
         self.view = view
         self._weights: dict[frozenset[int], int] = {}
-        self._hard: NDArray[np.intp] | None = None
+        self._hard: HardRows | None = None
 
     def _searched(self) -> RowsProver:
         """Return what knows the sets of the rows that are drawn."""
@@ -97,11 +98,7 @@ class PartProver(Prover):
 
     def _surely_misses(self, chosen: Collection[int]) -> bool:
         """Tell whether rows that are likely to be lost weigh too much (Lemma 53)."""
-        if self._hard is None:
-            return False
-        seen = self.seen.leads([*self.forced, *chosen], self._hard)
-        lost = self.seen.weights[self._hard[seen.least <= seen.loses]]
-        return int(lost.sum()) > self.spare
+        return self._hard is not None and self._hard.lost([*self.forced, *chosen]) > self.spare
 
     # --- from the part to a set --------------------------------------------------------------
 
@@ -109,7 +106,7 @@ class PartProver(Prover):
         """Return the smallest set that the part gives, as an order, if all rows confirm it.
 
         The part is asked for more until they do; it grows while that is cheap, before one rival to
-        all rows. If they do not, its order is followed over all rows.
+        all rows. If they do not, the rows that are lost say what to add.
         """
         tried = 0
         while not self.whole:
@@ -118,8 +115,7 @@ class PartProver(Prover):
                 return [self.in_order(found)]
             tried += 1
             if not self._ask_for_more(found, tried):
-                order = [self.members[j] for j in greedy(self.inner.rows, math.inf, False)]
-                reached = self.bisected(order)
+                reached = self.bisected(self._longer(found or ()))
                 return [] if reached is None else [reached]
         return self.inner.proposals()
 
@@ -140,10 +136,20 @@ class PartProver(Prover):
         self.inner = self._searched()
         return True
 
+    def _longer(self, found: Collection[int]) -> list[int]:
+        """Return a set and then all other members, as greed adds them before the rows it loses."""
+        chosen = self.in_order(found)
+        rest = [u for u in self.members if u not in found]
+        lost = np.argsort(self.seen.leads([*self.forced, *chosen]).least, kind="stable")
+        some = self.seen.part(lost[: max(_MANY_GAINS // (self.seen.rivals * len(rest) or 1), 1)])
+        order = greedy(_with_fixed(some, rest, [*self.forced, *chosen]), math.inf, True)
+        return [*chosen, *(rest[j] for j in order)]
+
     @property
     def _is_large(self) -> bool:
         n, gains = len(self._part), len(self._part) * self.seen.rivals * len(self.members)
-        return _ENOUGH * n >= len(self._shuffled) or gains > _MANY_GAINS
+        most = 2 * _MANY_GAINS if self._strict else _MANY_GAINS
+        return _ENOUGH * n >= len(self._shuffled) or gains > most
 
     def _joined(self, found: Collection[int]) -> NDArray[np.intp]:
         """Return the part and, half as many, the rows that are lost most with a set fixed."""
@@ -184,7 +190,8 @@ class PartProver(Prover):
         if self.whole:
             return self.inner.pruned(order)
         if self._hard is None:
-            self._hard = self._worst(self.seen.leads([*self.forced, *order]).exposed, _TIMES)
+            exposed = self.seen.leads([*self.forced, *order]).exposed
+            self._hard = HardRows(self.seen, self._worst(exposed, _TIMES))
         return super().pruned(order)
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:

@@ -84,7 +84,8 @@ class PartedView(RowsView):
 
     def pieces(self, n_units: int, at: NDArray[np.intp] = _ALL) -> Iterator[Self]:
         """Return some rows, or all, in pieces before which the gains of so many units are few."""
-        n, step = len(at) or len(self.weights), max(_GAINS // max(n_units * self.rivals, 1), 1)
+        n, each = len(at) or len(self.weights), (n_units + 1) * self.rivals + self.table.n_columns
+        step = max(_GAINS // each, 1)
         if n <= step and not len(at):
             yield self
             return
@@ -97,7 +98,7 @@ class PartedView(RowsView):
     def leads(self, features: Collection[int], at: NDArray[np.intp] = _ALL) -> Leads:
         """Return how far some rows are ahead with some units fixed; by default all rows."""
         units, rows = places(features), self.table.rows
-        keeps, loses = self._bounds(units)
+        keeps, loses = self.bounds(units)
         if rows.dtype == np.float64:
             return Leads(*leads(rows, self.margins, self.forms, units, at), keeps, loses)
         found = [
@@ -107,10 +108,10 @@ class PartedView(RowsView):
         least, exposed = (np.concatenate(side) for side in zip(*found, strict=True))
         return Leads(least, exposed, keeps, loses)
 
-    def _bounds(self, units: NDArray[np.intp]) -> tuple[float, float]:
+    def bounds(self, units: NDArray[np.intp], times: int = 1) -> tuple[float, float]:
         """Return from where on a row surely keeps the class, and up to where it loses it.
 
-        This is Proposition 129, in whole numbers that are floats.
+        This is Proposition 129, in whole numbers that are floats; errors count so many times.
         """
         forms, d = self.forms, self.table.n_columns
         columns = int((forms.starts[units + 1] - forms.starts[units]).sum())
@@ -118,7 +119,7 @@ class PartedView(RowsView):
         size = 2**51 + 2 * d + 2 + known
         if self.exact and size < 2**53:
             return 0.0, -1.0
-        error = (columns + len(units) + 4) * size // 2**52 + 2
+        error = times * ((columns + len(units) + 4) * size // 2**52 + 2)
         return float(error), -float(error + columns + max(self.doubt, 1))
 
     def weight(self, features: Collection[int]) -> int:

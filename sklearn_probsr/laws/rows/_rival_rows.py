@@ -19,7 +19,8 @@ from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row
 from sklearn_probsr.laws.rows._ledger import Ledger
 from sklearn_probsr.laws.rows._parted_view import PartedView, forms_of
-from sklearn_probsr.laws.rows._replacement import Replacement, RowsLaw
+from sklearn_probsr.laws.rows._replacement import RowsLaw
+from sklearn_probsr.laws.rows._replacement_view import Replacement
 from sklearn_probsr.model._argmax import ArgmaxModel
 
 __all__ = ["ReplacementDuels"]
@@ -122,8 +123,9 @@ class RivalRows(PartedView):
         """Return the instance before some of the rows."""
         found = self.copied()
         table = self.table.part(places)
-        found.duels = [one.part(places, table) for one in self.duels]
-        found.margins = self.margins.reshape(len(self.weights), -1)[places].ravel()
+        margins = self.margins.reshape(len(self.weights), -1)[places]
+        found.duels = [one.over(table, margins[:, k]) for k, one in enumerate(self.duels)]
+        found.margins = margins.ravel()
         found.weights = self.weights[places]
         return found
 

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from sklearn_probsr.engines.rows._leads import Forms, leads, mean_gains
+from sklearn_probsr.engines.rows._leads import (
+    Forms,
+    lead_before_each,
+    leads,
+    least_without,
+    mean_gains,
+)
 
 
 def forms(rng: np.random.Generator, rivals: int, widths: list[int]) -> Forms:
@@ -42,6 +48,13 @@ def test_leads_of_whole_numbers_are_margins(rivals: int):
         some = at if len(at) else np.arange(130)
         assert (least == total.min(axis=1)[some]).all()
         assert (left == exposed[some]).all()
+    each = lead_before_each(rows, margins, form, units, places)
+    assert (each == total[places].T).all()
+    for freed in ([], [1], [0, 3]):
+        left_out = np.array(freed, dtype=np.intp)
+        without = total - sum(gains[list(units).index(u)] for u in freed)
+        least = least_without(rows, each, form, left_out, places)
+        assert (least == without.min(axis=1)[places]).all()
     none = np.empty(0, dtype=np.intp)
     least, left = leads(rows, margins, form, none, none)
     assert (least == margins.reshape(130, rivals).min(axis=1)).all()
