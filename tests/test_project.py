@@ -65,6 +65,26 @@ def test_import_is_light():
     assert loaded & FOREIGN_TO_CORE == set()
 
 
+@pytest.mark.smoke
+def test_kernels_are_imported_when_a_law_is_asked_for():
+    """Neither the functions nor the explainer nor the comparator wait for any kernel."""
+    code = """if True:
+        import sys
+        from sklearn_probsr import LinearModel, sufficient_reason
+        print("numba" in sys.modules)
+        from sklearn_probsr import SufficientReasonExplainer, compare
+        print("sklearn_probsr.engines._jit" in sys.modules)
+        sufficient_reason(LinearModel([2, 1], threshold=2), [1, 1])
+        print(*sorted(m for m in sys.modules if m.startswith("sklearn_probsr.laws.")))
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    numba, kernels, laws = run.stdout.splitlines()
+    assert (numba, kernels) == ("False", "False")
+    assert {name.split(".")[2] for name in laws.split() if name.count(".") == 3} == {"coins"}
+
+
 @needs_sources
 def test_every_room_is_in_the_layout():
     """Each module or folder of the package's root is listed as core or shell, and exists."""

@@ -1,4 +1,4 @@
-"""The level that a guarantee has to reach, between two floats."""
+"""The level that a guarantee has to reach, between two floats, and how far its proofs go."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from sklearn_probsr.model._exact import floats_around
 
-__all__ = ["ANY", "Level"]
+__all__ = ["ANY", "MOST_MIXED", "Level"]
+
+# All choices of so many mixed units are left out, to prove a set subset-minimal.
+MOST_MIXED = 10
 
 
 class Level(NamedTuple):

@@ -14,8 +14,6 @@ from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._seen import Seen, rows_before
 from sklearn_probsr.laws._sources import Given, Source, States
-from sklearn_probsr.laws.coins._coins import CoinLaw
-from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
@@ -32,12 +30,13 @@ _MANY_UNITS = 2**12
 _LARGEST = 1e100
 
 
-# The laws of rows, of words and of several classes are imported when they are first asked for: the
-# others need not wait for their kernels.
+# Every kind of law is imported when it is first asked for: nobody waits for the kernels of others.
 def _uniform(model: Model, distribution: Uniform) -> Law:
     source = States(model, distribution)
     if isinstance(model, LinearModel) and model.binary_core is not None:
-        return CoinLaw(model, model.binary_core, IndependentLaw(model, distribution, source))
+        from sklearn_probsr.laws.coins._coins import CoinLaw
+
+        return CoinLaw(model, model.binary_core, distribution, source)
     return _independent(model, distribution, source)
 
 
@@ -46,6 +45,8 @@ def _independent(model: Any, distribution: Any, source: Source) -> Law:
         from sklearn_probsr.laws.rivals._duels import IndependentDuels
 
         return IndependentDuels(model, distribution, source)
+    from sklearn_probsr.laws.sums._independent import IndependentLaw
+
     return IndependentLaw(model, distribution, source)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction
 from itertools import chain, combinations
 
-from sklearn_probsr.engines.sums._batch import MOST_MIXED
+from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.laws._scout import Scout
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import View
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["Prover"]
+__all__ = ["Prover", "last_place"]
 
 
 class Prover:
@@ -205,3 +205,29 @@ class Prover:
                 return self.claim(self.pruned(self.in_order(chosen - removal)))
             open_ones += verdict is None
         return chosen, f"near-{word}" if open_ones else word, 0.0
+
+
+def last_place(holds: Callable[[int], bool | None], yes: int, no: int) -> tuple[int, int]:
+    """Bisect for the places before which something surely holds, and from which it does not.
+
+    It holds for places below some number and for no others; ``yes`` is a number of places for
+    which it is known to hold, and from place ``no`` on it is known not to. What ``holds`` leaves
+    open stays between the two.
+    """
+    first_open = no
+    while first_open > yes:  # surely yes below
+        middle = (yes + first_open) // 2
+        verdict = holds(middle)
+        if verdict:
+            yes = middle + 1
+        else:
+            first_open = middle
+            if verdict is False:
+                no = min(no, middle)
+    while no - 1 > first_open:  # surely no from there on
+        middle = (first_open + no) // 2
+        if holds(middle) is False:
+            no = middle
+        else:
+            first_open = middle
+    return yes, no

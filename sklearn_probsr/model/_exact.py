@@ -1,4 +1,4 @@
-"""Exact numbers: floats as scaled integers, decimals as fractions, outward rounding.
+"""Exact numbers: floats as scaled integers, decimals as fractions, outward and steady rounding.
 
 A float is a dyadic rational, so a float vector is an integer vector times a power of two.
 Everything that must not be rounded (signs, ties, lattice sums) is decided on those integers.
@@ -15,6 +15,7 @@ from numbers import Rational
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "about",
@@ -24,6 +25,7 @@ __all__ = [
     "float_pair",
     "floats_around",
     "integer_multiples",
+    "row_sums",
 ]
 
 # Levels that are asked for again and again are read and rounded once.
@@ -105,3 +107,12 @@ def integer_multiples(values: Sequence[float] | np.ndarray) -> tuple[list[int], 
     divisor = math.gcd(*integers)
     unit = Fraction(2) ** (lowest - 53) * divisor
     return [n // divisor for n in integers], unit
+
+
+def row_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum along the last axis; a row's digits do not depend on how many others there are.
+
+    NumPy adds in the order in which numbers lie in memory, and that of a batch may be by columns.
+    """
+    sums: NDArray[np.float64] = np.ascontiguousarray(values).sum(axis=-1)
+    return sums

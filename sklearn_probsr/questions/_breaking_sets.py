@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws.coins._coin_swaps import last_place
+from sklearn_probsr.laws._prover import Prover, last_place
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.questions._asked_decision import Decision

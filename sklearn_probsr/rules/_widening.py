@@ -14,7 +14,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.rows._slack import share_out
 from sklearn_probsr.laws._rest import Rest
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import about
@@ -93,6 +92,8 @@ class Box:
             if not self.holds():
                 self.steps = [0] * len(self.sides)
             return
+        from sklearn_probsr.engines.rows._slack import share_out  # few explanations ask for rules
+
         costs = np.stack([side.costs(self.rows, self.rates) for side in self.sides], axis=1)
         with np.errstate(over="ignore"):
             near = costs.sum(axis=1) <= budget

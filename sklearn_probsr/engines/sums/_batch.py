@@ -16,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
-from sklearn_probsr.engines._level import Level
+from sklearn_probsr.engines._level import MOST_MIXED, Level
 from sklearn_probsr.engines.sums._spectrum import Spectrum, copy_nodes, kept_at, multiply, shrink
 from sklearn_probsr.engines.sums._walkers import FIRST_REACH, Walkers, suffixes
 
-__all__ = ["MOST_MIXED", "Sets", "stroll"]
+__all__ = ["Sets", "stroll"]
 
-# All choices of so many mixed units are left out, to prove a set subset-minimal.
-MOST_MIXED = 10
 # How many units longer than the best set a prefix may be to be worth pruning.
 _LEEWAY = 4
 

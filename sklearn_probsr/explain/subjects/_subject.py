@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.laws._feature_sets import FeatureSets
-from sklearn_probsr.laws.sums._spectra import row_sums
 from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._exact import row_sums
 from sklearn_probsr.model._sparse import SparseRows
 
 __all__ = ["Subject", "one_row"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,7 @@ from sklearn_probsr.laws.coins._ranking import Ranking
 from sklearn_probsr.laws.coins._whole import Shown
 from sklearn_probsr.model._exact import floats_around
 
-__all__ = ["SetBounds", "last_place", "no_swaps", "open_swaps", "swaps_on_table"]
-
-Verdict = Callable[[int], bool | None]
+__all__ = ["SetBounds", "no_swaps", "open_swaps", "swaps_on_table"]
 
 
 def no_swaps(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> Swaps:
@@ -90,29 +88,3 @@ class SetBounds:
         if lower < 1:
             lower = math.nextafter(lower, -1.0)
         return max(lower, 0.0), min(math.nextafter(upper, 2.0), 1.0)
-
-
-def last_place(holds: Verdict, yes: int, no: int) -> tuple[int, int]:
-    """Bisect for the places before which something surely holds, and from which it does not.
-
-    It holds for places below some number and for no others; ``yes`` is a number of places for
-    which it is known to hold, and from place ``no`` on it is known not to. What ``holds`` leaves
-    open stays between the two.
-    """
-    first_open = no
-    while first_open > yes:  # surely yes below
-        middle = (yes + first_open) // 2
-        verdict = holds(middle)
-        if verdict:
-            yes = middle + 1
-        else:
-            first_open = middle
-            if verdict is False:
-                no = min(no, middle)
-    while no - 1 > first_open:  # surely no from there on
-        middle = (first_open + no) // 2
-        if holds(middle) is False:
-            no = middle
-        else:
-            first_open = middle
-    return yes, no

@@ -22,9 +22,10 @@ from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.engines.coins._enumeration import MOST_COMPILED
 from sklearn_probsr.laws._law import Law, Lengths, Ranked, RankedSwaps
 from sklearn_probsr.laws._memo import Memo
-from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._prover import Prover, last_place
 from sklearn_probsr.laws._rest import Rest
 from sklearn_probsr.laws._scout import CoverScout, Scout
+from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.coins._coin_batch import claim_rows, decide, helping, tell
@@ -32,13 +33,13 @@ from sklearn_probsr.laws.coins._coin_prover import CoinProver
 from sklearn_probsr.laws.coins._coin_view import CoinView
 from sklearn_probsr.laws.coins._ranking import Ranking
 from sklearn_probsr.laws.coins._whole import Shown
-from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import about, float_above, float_below
 from sklearn_probsr.model._linear import LinearModel
 
 if TYPE_CHECKING:
     from sklearn_probsr.engines.coins._swaps import Swaps
+    from sklearn_probsr.laws.sums._independent import IndependentLaw
 
 __all__ = ["CoinLaw"]
 
@@ -51,11 +52,20 @@ class CoinLaw(Law):
 
     rows_at_once = 8192
 
-    def __init__(self, model: LinearModel, core: LinearModel, sums: IndependentLaw) -> None:
-        super().__init__(model, sums.distribution)
-        self.linear, self.core, self.sums = model, core, sums
+    def __init__(
+        self, model: LinearModel, core: LinearModel, distribution: Any, source: Source
+    ) -> None:
+        super().__init__(model, distribution)
+        self.linear, self.core, self.source = model, core, source
         self._known: Memo[Enclosure] = Memo(_MOST_KNOWN)
         self._rankings: Memo[Ranking] = Memo(_MOST_RANKINGS)
+
+    @cached_property
+    def sums(self) -> IndependentLaw:
+        """The same features as independent units: most questions never ask them."""
+        from sklearn_probsr.laws.sums._independent import IndependentLaw
+
+        return IndependentLaw(self.linear, self.distribution, self.source)
 
     @cached_property
     def means(self) -> NDArray[np.float64]:
@@ -64,7 +74,7 @@ class CoinLaw(Law):
 
     def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what the columns of an unknown unit may be, and how likely each is."""
-        return self.sums.states(unit)
+        return self.source.states(unit)
 
     def view(self, row: Row) -> CoinView:
         """Return one instance, a checked row, before this law."""
@@ -154,7 +164,7 @@ class CoinLaw(Law):
         sizes: NDArray[np.int64],
     ) -> None:
         """Narrow down what is open, by tables of all rows, or by sets of one."""
-        from sklearn_probsr.laws.coins._coin_swaps import last_place, open_swaps, swaps_on_table
+        from sklearn_probsr.laws.coins._coin_swaps import open_swaps, swaps_on_table
 
         tables = ranking.usable and ranking.integers is None and task.delta < 1
         left = np.flatnonzero(sizes > 0)
@@ -198,4 +208,5 @@ class CoinLaw(Law):
     @property
     def nbytes(self) -> int:
         """About how much memory the tables take."""
-        return self.sums.nbytes + sum(ranking.nbytes for ranking in self._rankings.values())
+        sums = self.sums.nbytes if "sums" in vars(self) else 0
+        return sums + sum(ranking.nbytes for ranking in self._rankings.values())

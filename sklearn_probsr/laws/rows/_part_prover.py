@@ -14,11 +14,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.engines.rows._branch_and_bound import needed_alone
 from sklearn_probsr.engines.rows._counts import Rows
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._pruning import lose
-from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.rows._hard_rows import HardRows

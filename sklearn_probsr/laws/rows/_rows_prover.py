@@ -10,13 +10,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.engines.rows._branch_and_bound import MOST_CELLS, branch_and_bound, least_size
 from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._programme import MOST_PRICE, solve
 from sklearn_probsr.engines.rows._pruning import is_needed, prune
 from sklearn_probsr.engines.rows._rounded_search import rounded_search
-from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._scout import Scout
 from sklearn_probsr.laws._task import Task

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.engines.rows._sparse_counts import (
     are_needed,
     kept_on_the_way,
     least_needed,
     without_idle,
 )
-from sklearn_probsr.engines.sums._batch import MOST_MIXED
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.rows._rows_view import places

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row
-from sklearn_probsr.laws.sums._spectra import row_sums
+from sklearn_probsr.model._exact import row_sums
 from sklearn_probsr.model._linear import LinearModel
 
 __all__ = ["CertainRows"]

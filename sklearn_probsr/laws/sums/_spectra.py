@@ -23,6 +23,7 @@ from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._seen import distinct
 from sklearn_probsr.laws.sums._categories import ExactAtoms, Facts, exact_atoms
 from sklearn_probsr.laws.sums._periods import listed_period
+from sklearn_probsr.model._exact import row_sums
 
 __all__ = [
     "FAR",
@@ -34,7 +35,6 @@ __all__ = [
     "clamped",
     "promises",
     "ranks",
-    "row_sums",
     "shared_out",
 ]
 
@@ -349,15 +349,6 @@ def ranks(numbers: Sequence[Fraction | int]) -> NDArray[np.int64]:
     """Return the place of each number among those that occur."""
     rank = {number: i for i, number in enumerate(sorted(set(numbers)))}
     return np.array([rank[number] for number in numbers], dtype=np.int64)
-
-
-def row_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum along the last axis; a row's digits do not depend on how many others there are.
-
-    NumPy adds in the order in which numbers lie in memory, and that of a batch may be by columns.
-    """
-    sums: NDArray[np.float64] = np.ascontiguousarray(values).sum(axis=-1)
-    return sums
 
 
 def clamped(value: Fraction) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.sums._batch import MOST_MIXED
+from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task

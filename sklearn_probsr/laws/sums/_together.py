@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._level import Level
+from sklearn_probsr.engines._level import MOST_MIXED, Level
 from sklearn_probsr.engines.sums._along import along, measure
-from sklearn_probsr.engines.sums._batch import MOST_MIXED, Sets, stroll
+from sklearn_probsr.engines.sums._batch import Sets, stroll
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.engines.sums._walkers import Walkers
 from sklearn_probsr.laws._contributions import Contributions
@@ -24,8 +24,9 @@ from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.sums._costs import WIDE
 from sklearn_probsr.laws.sums._refuter import Refuter
-from sklearn_probsr.laws.sums._spectra import Shared, promises, row_sums
+from sklearn_probsr.laws.sums._spectra import Shared, promises
 from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._exact import row_sums
 from sklearn_probsr.model._linear import LinearModel
 
 __all__ = ["follow_spectra", "score_spectra", "search_spectra"]

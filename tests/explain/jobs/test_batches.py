@@ -23,7 +23,7 @@ from sklearn_probsr import (
     Unit,
     sufficient_reasons,
 )
-from sklearn_probsr.laws.sums._spectra import row_sums
+from sklearn_probsr.model._exact import row_sums
 
 N = 8
 
