@@ -51,7 +51,7 @@ def _independent(model: Any, distribution: Any, source: Source) -> Law:
 
 
 def _marginals(model: Any, data: Marginals) -> Law:
-    if data.is_sparse and isinstance(model, LinearModel):
+    if data.is_sparse:
         rows = rows_before(model, data)
         if isinstance(rows, SparseRows):
             from sklearn_probsr.laws.sums._thin_laws import ThinLaws
@@ -64,7 +64,7 @@ def _marginals(model: Any, data: Marginals) -> Law:
 
 def _product(model: Any, product: Product) -> Law:
     source = Given(model, product)
-    if isinstance(model, LinearModel) and model.n_units > _MANY_UNITS:
+    if model.n_units > _MANY_UNITS:
         from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 
         thin = _thin(model, product, ThinLaws.given(product.p))
@@ -73,16 +73,22 @@ def _product(model: Any, product: Product) -> Law:
     return _independent(model, product, source)
 
 
-def _thin(model: LinearModel, distribution: Any, laws: Any) -> Law | None:
+def _thin(model: Any, distribution: Any, laws: Any) -> Law | None:
     """Return the law of units that are mostly zero.
 
     None unless each is a column, in their order, and squares of contributions are floats.
     """
+    weights, _ = model.outputs
+    largest = float(np.abs(weights).max()) * float(np.abs(laws.values).max(initial=0.0))
+    if largest >= _LARGEST or model.first_columns != list(range(model.n_features)):
+        return None
+    if isinstance(model, ArgmaxModel):
+        from sklearn_probsr.laws.rivals._thin_duels import ThinDuels
+
+        return ThinDuels(model, distribution, laws)
     from sklearn_probsr.laws.sums._thin_independent import ThinLaw
 
-    largest = float(np.abs(model.weights).max()) * float(np.abs(laws.values).max(initial=0.0))
-    thin = largest < _LARGEST and model.first_columns == list(range(model.n_features))
-    return ThinLaw(model, distribution, laws) if thin else None
+    return ThinLaw(model, distribution, laws)
 
 
 def _replacement(model: Any, distribution: Background) -> Law:

@@ -10,17 +10,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.coins._vaaler import sin_cos_turns
+from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines.coins._vaaler import UNIT, sin_cos_turns
+from sklearn_probsr.engines.sums._crowd import Crowd, crowd_factors
 
-__all__ = ["log_moments", "thin_factors", "thin_product"]
+__all__ = ["RUN", "least_decays", "log_moments", "thin_factors", "thin_product"]
+
+# So many nodes that follow each other are told one from another (Proposition 47).
+RUN = 32
+# Units whose exponents stay below this are told by their moments (Lemma 135).
+_SMALL = 1.0
 
 
 @kernel
 def thin_product(
     order: NDArray[np.intp],
     starts: NDArray[np.int64],
-    turns: NDArray[np.float64],
+    values: NDArray[np.float64],
+    scales: NDArray[np.float64],
     chances: NDArray[np.float64],
     zeros: NDArray[np.float64],
     nodes: NDArray[np.float64],
@@ -28,32 +35,64 @@ def thin_product(
 ) -> NDArray[np.float64]:
     """Return the product of some units' factors at some nodes; 0 once it is below the least.
 
-    Those that vary most should come first in the order (Propositions 24 and 47).
+    A value times the scale of its unit is what it adds, in turns. Those that vary most should come first in the order (Propositions 24 and 47).
     """
     out = np.zeros((len(nodes), 2))
-    for k in range(len(nodes)):
-        re, im = 1.0, 0.0
+    factor, first = np.zeros((RUN, 2)), 0
+    while first < len(nodes):
+        last = first + 1
+        while last < len(nodes) and last - first < RUN and nodes[last] == nodes[last - 1] + 1.0:
+            last += 1
+        product = out[first:last]
+        product[:, 0] = 1.0
         for a in range(len(order)):
             u = order[a]
-            x, y = zeros[u], 0.0
+            factor[:, 0], factor[:, 1] = zeros[u], 0.0
             for i in range(starts[u], starts[u + 1]):
-                sine, cosine = sin_cos_turns(nodes[k] * turns[i])
-                x += chances[i] * cosine
-                y += chances[i] * sine
-            re, im = re * x - im * y, re * y + im * x
-            if re * re + im * im < least[k] * least[k]:
-                re, im = 0.0, 0.0
+                _add_waves(factor, last - first, nodes[first], values[i] * scales[u], chances[i])
+            if not _multiplied(product, factor, least[first:last]):
                 break
-        out[k, 0] = re
-        out[k, 1] = im
+        first = last
     return out
+
+
+@inner
+def _add_waves(
+    factor: NDArray[np.float64], n: int, node: float, turn: float, chance: float
+) -> None:
+    """Add ``chance e(k turn)`` at n nodes from one on, each from the one before."""
+    sine, cosine = sin_cos_turns(node * turn)
+    y, x = sin_cos_turns(turn)
+    for j in range(n):
+        factor[j, 0] += chance * cosine
+        factor[j, 1] += chance * sine
+        cosine, sine = cosine * x - sine * y, cosine * y + sine * x
+
+
+@inner
+def _multiplied(
+    product: NDArray[np.float64], factor: NDArray[np.float64], least: NDArray[np.float64]
+) -> bool:
+    """Multiply by a factor, and tell whether something is left."""
+    left = False
+    for j in range(len(product)):
+        x, y = factor[j, 0], factor[j, 1]
+        re, im = product[j, 0], product[j, 1]
+        re, im = re * x - im * y, re * y + im * x
+        if re * re + im * im < least[j] * least[j]:
+            re, im = 0.0, 0.0
+        else:
+            left = True
+        product[j, 0], product[j, 1] = re, im
+    return left
 
 
 @kernel
 def thin_factors(
     units: NDArray[np.intp],
     starts: NDArray[np.int64],
-    turns: NDArray[np.float64],
+    values: NDArray[np.float64],
+    scales: NDArray[np.float64],
     chances: NDArray[np.float64],
     zeros: NDArray[np.float64],
     nodes: NDArray[np.float64],
@@ -65,7 +104,7 @@ def thin_factors(
         for k in range(len(nodes)):
             out[a, k, 0] = zeros[u]
             for i in range(starts[u], starts[u + 1]):
-                sine, cosine = sin_cos_turns(nodes[k] * turns[i])
+                sine, cosine = sin_cos_turns(nodes[k] * (values[i] * scales[u]))
                 out[a, k, 0] += chances[i] * cosine
                 out[a, k, 1] += chances[i] * sine
     return out
@@ -75,20 +114,51 @@ def thin_factors(
 def log_moments(
     starts: NDArray[np.int64],
     values: NDArray[np.float64],
+    scales: NDArray[np.float64],
     chances: NDArray[np.float64],
     zeros: NDArray[np.float64],
-    means: NDArray[np.float64],
-    exponents: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the sums of ``ln E exp(l (C_u - E C_u))`` over all units (Proposition 52)."""
-    total = np.zeros(len(exponents))
-    for e in range(len(exponents)):
-        for u in range(len(starts) - 1):
-            largest = 0.0 if zeros[u] > 0.0 else -np.inf
-            for i in range(starts[u], starts[u + 1]):
-                largest = max(largest, exponents[e] * values[i])
-            inside = zeros[u] * np.exp(-largest) if zeros[u] > 0.0 else 0.0
-            for i in range(starts[u], starts[u + 1]):
-                inside += chances[i] * np.exp(exponents[e] * values[i] - largest)
-            total[e] += max(largest + np.log(inside) - exponents[e] * means[u], 0.0)
+    moments: NDArray[np.float64],
+    exponent: float,
+) -> float:
+    """Bound the sum of ``ln E exp(l (C_u - E C_u))`` over all units (Proposition 52).
+
+    ``moments`` are, by units, the largest size of a value, and over that the mean, the second to
+    the fourth moment around it, and the least and the most. Where all that ``l (C_u - E C_u)`` may
+    be is small, they tell enough (Lemma 135).
+    """
+    total = 0.0
+    for u in range(len(starts) - 1):
+        scale = exponent * scales[u]
+        mean, over = moments[u, 1], scale * moments[u, 0]
+        ends = over * (moments[u, 5] - mean), over * (moments[u, 6] - mean)
+        top = max(ends[0], ends[1])
+        if max(top, -min(ends[0], ends[1])) <= _SMALL:
+            third = moments[u, 2] / 2.0 + over * moments[u, 3] / 6.0
+            total += over * over * (third + over * over * moments[u, 4] * np.exp(top) / 24.0)
+            continue
+        largest = 0.0 if zeros[u] > 0.0 else -np.inf
+        for i in range(starts[u], starts[u + 1]):
+            largest = max(largest, scale * values[i])
+        inside = zeros[u] * np.exp(-largest) if zeros[u] > 0.0 else 0.0
+        for i in range(starts[u], starts[u + 1]):
+            inside += chances[i] * np.exp(scale * values[i] - largest)
+        total += max(largest + np.log(inside) - over * mean, 0.0)
     return total
+
+
+def least_decays(
+    turns: NDArray[np.float64], masses: NDArray[np.float64], degree: int
+) -> NDArray[np.float64]:
+    """Bound ``-ln |product of factors|`` from below at the nodes 1 to the degree (Lemma 134).
+
+    ``turns`` are all values of the units, and ``masses`` their chances, each times that of its
+    unit's being zero.
+    """
+    total = float(masses.sum())
+    if not total:
+        return np.zeros(degree)
+    waves, error = crowd_factors(Crowd(turns, masses / total, 1.0, 0.0, 0.0), degree)
+    reach = float(np.abs(turns).max())
+    off = error + 64 * UNIT * (degree * reach + len(turns))
+    decays: NDArray[np.float64] = total * (1.0 - waves[:, 0] - off)
+    return decays

@@ -21,7 +21,7 @@ from sklearn_probsr.laws.rivals._unions import union_above, union_below
 from sklearn_probsr.laws.sums._costs import Costs
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["RivalCosts"]
+__all__ = ["RivalCosts", "sampled", "together"]
 
 # Guarantees whose proved bounds are further apart are sampled as well, so often, at this risk
 # (Corollary 27).
@@ -98,7 +98,7 @@ class RivalCosts(View):
                 known if known.exact is not None else duel.enclose(fixed, None, tol)
                 for known, duel in zip(self._glances[fixed], self.duels, strict=True)
             ]
-            found = found.intersect(_together(each))
+            found = found.intersect(together(each))
             if delta is not None and (found >= delta).decided:
                 return found
         return self._by_pairs(fixed, delta, found)
@@ -147,7 +147,7 @@ class RivalCosts(View):
                 if delta is not None and (each[i] >= delta).value is False:
                     return Enclosure(0.0, each[i].upper)
             self._glances[key] = [each[i] for i in range(len(self.duels))]
-        return _together(self._glances[key])
+        return together(self._glances[key])
 
     @cached_property
     def _hardest_first(self) -> list[int]:
@@ -163,15 +163,7 @@ class RivalCosts(View):
         Where the union bound and the worst rival are far apart, completions are drawn as well, and
         what they say holds with a confidence.
         """
-        known = self.enclose(fixed, None, tol)
-        if known.width <= _FAR_APART:
-            return known
-        rng = np.random.default_rng(0)  # the same question has the same answer
-        share = float(self.kept(list(fixed), [], _SAMPLES, rng)[0] / _SAMPLES)
-        radius = hoeffding_radius(_SAMPLES, _RISK)
-        lower, upper = max(known.lower, share - radius), min(known.upper, share + radius)
-        # But for the risk, the two overlap.
-        return Enclosure(min(lower, upper), max(lower, upper), 1 - _RISK)
+        return sampled(self, fixed, self.enclose(fixed, None, tol))
 
     def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
         """Return the members by mean cost, and as greed fixes them, were all sums normal."""
@@ -214,7 +206,19 @@ class RivalCosts(View):
         return self._draw(sets, samples, rng)
 
 
-def _together(each: Iterable[Enclosure]) -> Enclosure:
+def sampled(view: View, fixed: Collection[int], known: Enclosure) -> Enclosure:
+    """Draw completions where bounds of a set are far apart; what they say has a confidence."""
+    if known.width <= _FAR_APART:
+        return known
+    rng = np.random.default_rng(0)  # the same question has the same answer
+    share = float(view.kept(list(fixed), [], _SAMPLES, rng)[0] / _SAMPLES)
+    radius = hoeffding_radius(_SAMPLES, _RISK)
+    lower, upper = max(known.lower, share - radius), min(known.upper, share + radius)
+    # But for the risk, the two overlap.
+    return Enclosure(min(lower, upper), max(lower, upper), 1 - _RISK)
+
+
+def together(each: Iterable[Enclosure]) -> Enclosure:
     """Enclose the probability of winning every duel (Proposition 34)."""
     lost, least = Fraction(0), Fraction(1)
     for known in each:

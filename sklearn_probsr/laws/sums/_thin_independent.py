@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,12 +15,13 @@ from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.sums._certainty import CertainProver
-from sklearn_probsr.laws.sums._thin_laws import ThinLaws, ThinSpectrum
-from sklearn_probsr.laws.sums._thin_view import ThinCosts
+from sklearn_probsr.laws.sums._thin_laws import ThinLaws
+from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
+from sklearn_probsr.laws.sums._thin_view import Ranks, ThinCosts
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import one_row
 
-__all__ = ["ThinLaw"]
+__all__ = ["ThinCertainty", "ThinLaw", "ThinProver"]
 
 # So many units beyond twice a guess are tried.
 _BEYOND = 64
@@ -53,8 +54,8 @@ class ThinLaw(Law):
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""
         assert isinstance(view, ThinCosts)
-        prover = _ThinProver(view, task)
-        return CertainProver(prover, [view]) if task.delta == 1 else prover  # type: ignore[list-item]
+        prover = ThinProver(view, task)
+        return ThinCertainty(prover, [view]) if task.delta == 1 else prover
 
     @property
     def nbytes(self) -> int:
@@ -62,13 +63,13 @@ class ThinLaw(Law):
         return self.laws.nbytes + self.spectrum.nbytes
 
 
-class _ThinProver(Prover):
+class ThinProver(Prover):
     """The sets of one instance: each is looked up in the spectrum."""
 
-    def __init__(self, view: ThinCosts, task: Task) -> None:
+    def __init__(self, view: Ranks, task: Task) -> None:
         self.view, self.task, self.costs = view, task, view
         self.forced = list(task.include)
-        self._rankings = view.rankings(view.open_to(task))
+        self._rankings = view.rankings(view.open_to(task), self.forced, task.delta)
         sizes = [view.guess(self.forced, order, task.delta) for order in self._rankings]
         most = min(sizes) * 1.25 + 2
         # Beside the first, by mean cost, the orders that promise the shortest sets.
@@ -114,3 +115,28 @@ class _ThinProver(Prover):
                 word = "locally-minimal"
                 return chosen, f"near-{word}" if None in verdicts else word, 0.0
         return super().claim(chosen)
+
+
+class ThinCertainty(CertainProver):
+    """The sets that keep the class for certain; units are too many to be sorted by fractions."""
+
+    def __init__(self, likely: ThinProver, duels: Sequence[ThinCosts]) -> None:
+        super().__init__(likely, duels)  # type: ignore[arg-type]
+        self.thin = duels
+
+    def proposals(self) -> list[list[int]]:
+        """Return the members by the most that they cost; before several rivals, in two orders."""
+        if len(self.thin) == 1:
+            return [self.thin[0].by_most(self.members)]
+        covered = sum(duel.share_covered(self._members, self.forced) for duel in self.thin)
+        order = self._members[np.argsort(-np.asarray(covered), kind="stable")]
+        return [self.members, order.tolist()]
+
+    @cached_property
+    def _members(self) -> NDArray[np.intp]:
+        return np.array(self.members, dtype=np.intp)
+
+    def bound_least(self, size: int) -> None:
+        """Raise ``least``: before a single rival the largest costs are the fewest that do."""
+        fewest = (duel.fewest_certain(self.forced, self.members) for duel in self.thin)
+        self.least = max(self.least, *fewest)

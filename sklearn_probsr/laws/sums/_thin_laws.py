@@ -1,12 +1,8 @@
-"""Units that are mostly zero and independent of each other: their laws, and the spectrum of a sum.
-
-Rare words cost next to nothing each: what all of them do to a characteristic function is computed
-once, and a word that is fixed is divided out of it (Proposition 47).
-"""
+"""Units that are mostly zero and independent of each other: their laws, by columns."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,31 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._vaaler import (
-    TAIL,
-    TRIG_ERROR,
-    UNIT,
-    coefficient_sum,
-    coefficient_table,
-)
-from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum, set_bounds
-from sklearn_probsr.engines.sums._thin import log_moments, thin_factors, thin_product
-from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import SparseRows
 
-__all__ = ["ThinLaws", "ThinSpectrum"]
+__all__ = ["ThinLaws", "completed"]
 
-# Units that are zero with at least this chance are divided out; others are multiplied one by one.
-_MOSTLY = 0.95
-# The degree of bounds, and the most numbers of factors that are kept for it.
-_DEGREE = 2**14
-_MOST_CELLS = 2**22
-# So many factors are multiplied beforehand: a fixed unit takes but its own block apart.
-_BLOCK = 128
-# Chernoff's exponents that are tried, in inverse standard deviations.
-_EXPONENTS = np.geomspace(0.5, 64.0, 29)
-# More than the rounding of sums of exponentials, relatively (Proposition 52).
-_MARGIN = 1e-6
+# Completions that are drawn at once have about so many values.
+_CELLS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +67,7 @@ class ThinLaws:
         zeros = np.array([(one.denominator - one.numerator) / one.denominator for one in p])
         return cls(starts, np.ones(int(there.sum())), ones[there], zeros)
 
-    @property
+    @cached_property
     def columns(self) -> NDArray[np.intp]:
         """The unit of every value."""
         return np.repeat(np.arange(len(self.zeros)), np.diff(self.starts))
@@ -104,6 +81,33 @@ class ThinLaws:
     def means(self) -> NDArray[np.float64]:
         """What each unit is on average."""
         return self.summed(self.values * self.chances)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.float64]:
+        """What each unit is on average, whatever its sign."""
+        return self.summed(np.abs(self.values) * self.chances)
+
+    @cached_property
+    def moments(self) -> NDArray[np.float64]:
+        """Of each unit the largest size; over it the mean, three moments, the least and the most.
+
+        The moments are the second to the fourth around the mean.
+        """
+        least, most = self.ends
+        size = np.maximum(np.maximum(-least, most), 0.0)
+        over = np.where(size > 0, size, 1.0)
+        mean, columns = self.means / over, self.columns
+        away = self.values / over[columns] - mean[columns]
+        around = [
+            self.summed(self.chances * away**r) + self.zeros * (-mean) ** r for r in (2, 3, 4)
+        ]
+        return np.stack([size, mean, *around, least / over, most / over], axis=1)
+
+    @cached_property
+    def variances(self) -> NDArray[np.float64]:
+        """The variance of each unit."""
+        found: NDArray[np.float64] = self.moments[:, 2] * self.moments[:, 0] ** 2
+        return found
 
     @cached_property
     def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -120,158 +124,62 @@ class ThinLaws:
     @property
     def nbytes(self) -> int:
         """How much memory they take."""
-        return int(self.starts.nbytes + 2 * self.values.nbytes + self.zeros.nbytes)
+        return int(3 * self.values.nbytes + 14 * self.zeros.nbytes)
+
+    # --- completions -------------------------------------------------------------------------
+
+    def draws(self, samples: int, rng: np.random.Generator) -> Iterator[SparseRows]:
+        """Yield random completions, some at a time."""
+        expected = float((1 - self.zeros).sum()) + 1
+        step = max(int(_CELLS / expected), 1)
+        for start in range(0, samples, step):
+            yield self._drawn(min(step, samples - start), rng)
+
+    def _drawn(self, n: int, rng: np.random.Generator) -> SparseRows:
+        """Draw some completions: units of about one chance together, by the places they have."""
+        chances = 1 - self.zeros
+        _, powers = np.frexp(chances)
+        rows, units = [], []
+        for power in np.unique(powers[chances > 0]).tolist():
+            some = np.flatnonzero((powers == power) & (chances > 0))
+            # Each is there with at most this chance; of the places that are drawn, enough are left.
+            top = min(2.0**power, 1.0)
+            cells = n * len(some)
+            places = rng.choice(cells, int(rng.binomial(cells, top)), replace=False, shuffle=False)
+            at = some[places % len(some)]
+            stay = rng.random(len(at)) * top < chances[at]
+            rows.append(places[stay] // len(some))
+            units.append(at[stay])
+        row, unit = np.concatenate([[], *rows]).astype(np.intp), np.concatenate([[], *units])
+        unit = unit.astype(np.intp)
+        order = np.lexsort((unit, row))
+        row, unit = row[order], unit[order]
+        ends = np.cumsum(self.chances)
+        first, last = self.starts[unit], self.starts[unit + 1] - 1
+        before = np.concatenate([[0.0], ends])[first]
+        spot = before + rng.random(len(unit)) * (ends[last] - before)
+        which = np.clip(np.searchsorted(ends, spot, "right"), first, last)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))]).astype(np.int64)
+        width = len(self.zeros)
+        return SparseRows(starts, unit.astype(np.int32), self.values[which], width)
 
 
-class ThinSpectrum:
-    """The sum of the contributions of all units, and of all but a few.
+def completed(
+    drawn: SparseRows, row: NDArray[Any], forced: Sequence[int], order: Sequence[int]
+) -> Iterator[SparseRows]:
+    """Yield completions with some units as in a row: the forced, and 0, 1, 2, ... of an order."""
+    from scipy import sparse
 
-    Parameters
-    ----------
-    laws : ThinLaws
-    model : LinearModel
-        Every unit is one of its columns, in their order.
-    """
-
-    def __init__(self, laws: ThinLaws, model: LinearModel) -> None:
-        self.laws = laws
-        self._parts = laws.values * model.weights[laws.columns]
-        self.means = laws.summed(self._parts * laws.chances)
-        self.sizes = laws.summed(np.abs(self._parts) * laws.chances)
-        squares = laws.summed(self._parts**2 * laws.chances)
-        self.variances = np.maximum(squares - self.means**2, 0.0)
-        least, most = laws.ends
-        self.reach = float((np.abs(model.weights) * np.maximum(-least, most)).sum())
-        self._centre, self._size = float(self.means.sum()), float(self.sizes.sum())
-        self.longest = int(np.diff(laws.starts).max(initial=0))
-        self.period = self._period()
-        self._turns = self._parts / self.period
-        self._mostly = laws.zeros >= _MOSTLY
-        self._tabulate()
-
-    def _period(self) -> float:
-        """Return a period that the sum of any units leaves with a chance of ``TAIL`` at most."""
-        laws, spread = self.laws, math.sqrt(float(self.variances.sum()))
-        if not spread:
-            return 1.0
-        exponents, reach = _EXPONENTS / spread, []
-        for side in (1.0, -1.0):
-            found = log_moments(
-                laws.starts, side * self._parts, laws.chances, laws.zeros, side * self.means,
-                exponents,
-            )  # fmt: skip
-            ends = (found * (1 + _MARGIN) + _MARGIN + math.log(2 / TAIL)) / exponents
-            reach.append(float(ends.min()))
-        return 2 * max(reach) * (1 + _MARGIN)
-
-    def _tabulate(self) -> None:
-        laws, degree = self.laws, _DEGREE
-        varying = np.diff(laws.starts) > 0
-        by_variance = np.argsort(-self.variances, kind="stable")
-        thin = by_variance[(self._mostly & varying)[by_variance]]
-        thick = by_variance[(~self._mostly & varying)[by_variance]]
-        nodes = np.arange(1.0, degree + 1)
-        a, b = coefficient_table(nodes, degree)
-        # At lower degrees a node weighs up to twice as much; what is left out comes to a tenth of
-        # what a bound is wide anyway (Proposition 24).
-        least = DROPPED / degree**2 / (4 * (a + b))
-        rest = self._product(thin, nodes, least)
-        live = np.flatnonzero(rest.any(axis=1))
-        while len(live) * (len(thick) + 1) > _MOST_CELLS and degree > 1:
-            degree //= 2
-            live = live[live < degree]
-        self.degree, self._nodes = degree, nodes[live]
-        self._rest = rest[live, 0] + 1j * rest[live, 1]
-        self._thick = {int(u): j for j, u in enumerate(thick)}
-        self._factors = self._complex(thick)
-        starts = np.arange(0, len(thick), _BLOCK)
-        self._blocks = np.multiply.reduceat(self._factors, starts) if len(thick) else self._factors
-        self._known: dict[int, NDArray[np.complex128]] = {}
-        a, b = coefficient_table(self._nodes, degree)
-        total = 2 * coefficient_sum(degree)
-        # Proposition 47: sines, roundings of products and sums, of arguments, and what is left out.
-        atoms = float(np.diff(laws.starts).max(initial=0)) + 4
-        each = (2 * TRIG_ERROR + atoms * 4 * UNIT) * float((1 - laws.zeros).sum())
-        argument = 64 * UNIT * degree * float(self.sizes.sum()) / self.period
-        self._total = total
-        self._off = each + argument + 8 * UNIT * len(laws.zeros)
-        self._table = Spectrum(
-            degree, 0.0, 0.0, self._nodes, np.where(self._nodes % 2 == 0, 1.0, -1.0), a, b,
-            np.zeros((len(live), 2)), np.zeros((0, len(live), 2)),
-        )  # fmt: skip
-
-    def _product(
-        self, units: NDArray[np.intp], nodes: NDArray[np.float64], least: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        laws = self.laws
-        return thin_product(units, laws.starts, self._turns, laws.chances, laws.zeros, nodes, least)
-
-    def _complex(self, units: Any) -> NDArray[np.complex128]:
-        laws, at = self.laws, np.asarray(units, dtype=np.intp)
-        found = thin_factors(at, laws.starts, self._turns, laws.chances, laws.zeros, self._nodes)
-        return found[..., 0] + 1j * found[..., 1]
-
-    def bounds(self, fixed: list[int], level: float, size: float) -> tuple[float, float]:
-        """Bound the chance that the units that are not fixed sum up to a level at most.
-
-        Of the probability of staying below the level the same bounds hold. ``size`` is that of the
-        numbers that the level was summed up from.
-        """
-        inside = set(fixed)
-        product, growth = self._rest, 1.0
-        product = product * self._thick_product(
-            {self._thick[u] for u in inside if u in self._thick}
-        )
-        for u in inside:
-            if u not in self._thick:
-                product = product / self._factor(u)
-                growth /= 2 * float(self.laws.zeros[u]) - 1
-        centre = self._centre - float(self.means[fixed].sum())
-        centred = product * np.exp(-2j * math.pi * _turned(self._nodes * (centre / self.period)))
-        table = self._table
-        slope = 2 + float(
-            np.sum(4 * math.pi * self._nodes * (table.vaaler + table.fejer) * np.abs(product))
-        )
-        off = self._off + 64 * UNIT * (len(fixed) + 1)
-        error = growth * (2.3 * self._total * off + DROPPED / self.degree) + TAIL
-        spectrum = table._replace(
-            rest=np.ascontiguousarray(centred).view(np.float64).reshape(-1, 2),
-            error=error,
-            slope=slope,
-        )
-        # Sums of means, and the level itself, are rounded.
-        doubt = 4 * UNIT * (self.longest + 64) * (2 * self._size + size)
-        beta, blur = (level - centre) / self.period, doubt / self.period + 8 * UNIT
-        return set_bounds(spectrum, np.zeros(0, dtype=np.int64), beta, blur)
-
-    def _thick_product(self, fixed: set[int]) -> NDArray[np.complex128]:
-        """Return the product of the units that are multiplied one by one, but for some places."""
-        kept = np.ones(len(self._blocks), dtype=np.bool_)
-        kept[[j // _BLOCK for j in fixed]] = False
-        left = [
-            j
-            for block in np.flatnonzero(~kept).tolist()
-            for j in range(block * _BLOCK, min((block + 1) * _BLOCK, len(self._factors)))
-            if j not in fixed
-        ]
-        parts = np.concatenate([self._blocks[kept], self._factors[left]])
-        product: NDArray[np.complex128] = np.multiply.reduce(parts, axis=0, initial=1.0)
-        return product
-
-    def _factor(self, unit: int) -> NDArray[np.complex128]:
-        if unit not in self._known:
-            if len(self._known) > 4096:
-                self._known.clear()
-            self._known[unit] = self._complex([unit])[0]
-        return self._known[unit]
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory the tables take."""
-        return int(self._factors.nbytes + self._parts.nbytes * 2 + self.means.nbytes * 3)
-
-
-def _turned(turns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return turns without whole ones, which say nothing."""
-    found: NDArray[np.float64] = turns - np.rint(turns)
-    return found
+    n, width = drawn.shape
+    matrix = drawn.matrix.tocsc()
+    units = np.repeat(np.arange(width), np.diff(matrix.indptr))
+    known = np.zeros(width, dtype=np.bool_)
+    for some in ([*forced], *([u] for u in order)):
+        known[some] = True
+        kept, own = ~known[units], np.flatnonzero(known & (row != 0))
+        rows = np.concatenate([matrix.indices[kept], np.repeat(np.arange(n), len(own))])
+        columns = np.concatenate([units[kept], np.tile(own, n)])
+        values = np.concatenate([matrix.data[kept], np.tile(row[own].astype(np.float64), n)])
+        whole = sparse.csr_array((values, (rows, columns)), shape=drawn.shape)
+        starts, indices = whole.indptr.astype(np.int64), whole.indices.astype(np.int32)
+        yield SparseRows(starts, indices, whole.data, width)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +18,13 @@ from sklearn_probsr.laws._contributions import is_open
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.laws.sums._spectra import promises
-from sklearn_probsr.laws.sums._thin_laws import ThinSpectrum
+from sklearn_probsr.laws.sums._thin_laws import completed
+from sklearn_probsr.laws.sums._thin_spectrum import Running, ThinSpectrum
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._linear import LinearModel
 
-__all__ = ["ThinCosts"]
+__all__ = ["Ranks", "ThinCosts", "may_move", "open_to"]
 
-# Completions that are drawn at once: so many numbers.
-_CELLS = 2**22
 # So many of the rankings are tried, those that trust the mean most.
 _ORDERS = 3
 # A guess looks at so many units of an order first.
@@ -32,7 +33,29 @@ _FIRST = 4096
 _UNIT = 2.0**-53
 
 
-class ThinCosts(View):
+class Ranks(View):
+    """A view of very many units, which are ordered together."""
+
+    @abstractmethod
+    def open_to(self, task: Task) -> NDArray[np.intp]:
+        """Return the units that may be chosen: fixing can help, and they are forced neither way."""
+
+    @abstractmethod
+    def may_hurt(self, units: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell which of some units fixing can hurt."""
+
+    @abstractmethod
+    def rankings(
+        self, at: NDArray[np.intp], forced: Sequence[int], delta: Fraction
+    ) -> list[NDArray[np.intp]]:
+        """Return some units by decreasing promise, in several ways; the first is by mean cost."""
+
+    @abstractmethod
+    def guess(self, forced: Sequence[int], order: NDArray[np.intp], delta: Fraction) -> int:
+        """Return the first size along an order that suffices for normal laws."""
+
+
+class ThinCosts(Ranks):
     """What each unit of an instance may cost, before units that are mostly zero."""
 
     def __init__(
@@ -42,32 +65,39 @@ class ThinCosts(View):
         self.model, self.spectrum, self.row, self.positive = model, spectrum, row, positive
         self._sign = 1.0 if positive else -1.0
         self._there = np.flatnonzero(row)
-        self._own = np.zeros(len(row))
-        self._own[self._there] = row[self._there] * model.weights[self._there]
+        self.margin = self._sign * (
+            float((row[self._there] * model.weights[self._there]).sum()) - model.threshold
+        )
         self._enclosed: dict[frozenset[int], Enclosure] = {}
-        least, most = spectrum.laws.ends
-        weights, values = self._sign * model.weights, row.astype(np.float64)
-        above, below = values > least, values < most
-        self._costs = np.where(weights > 0, above, below) & (weights != 0)
-        self._gains = np.where(weights > 0, below, above) & (weights != 0)
+
+    def own(self, units: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return what some units contribute."""
+        at = np.asarray(units, dtype=np.intp)
+        return self.row[at] * self.model.weights[at]
+
+    @cached_property
+    def _helps(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which units may cost something when they are unknown, and which may gain."""
+        return may_move(self._sign * self.model.weights, self.row, *self.spectrum.laws.ends)
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown may cost anything."""
-        return bool(self._costs[unit])
+        return bool(self._helps[0][unit])
 
     def can_gain(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown may gain anything."""
-        return bool(self._gains[unit])
+        return bool(self._helps[1][unit])
 
     def members(self) -> list[int]:
         """Return the units that fixing can help."""
-        found: list[int] = np.flatnonzero(self._costs).tolist()
+        found: list[int] = np.flatnonzero(self._helps[0]).tolist()
         return found
 
     @cached_property
     def monotone(self) -> bool:
         """Whether fixing a unit that can help never hurts."""
-        return not bool((self._costs & self._gains).any())
+        costs, gains = self._helps
+        return not bool((costs & gains).any())
 
     def enclose(
         self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
@@ -75,76 +105,75 @@ class ThinCosts(View):
         """Enclose the guarantee of a set, as narrowly as the spectrum tells."""
         key = frozenset(fixed)
         if key not in self._enclosed:
-            certain = self.is_certain(key)
-            self._enclosed[key] = Enclosure.of(Fraction(1)) if certain else self._enclose(key)
+            inside = sorted(key)
+            certain = self.is_certain(inside)
+            found = Enclosure.of(Fraction(1)) if certain else self.enclosed(inside)
+            self._enclosed[key] = found
         return self._enclosed[key]
 
-    def _enclose(self, fixed: frozenset[int]) -> Enclosure:
-        inside = sorted(fixed)
-        there = [u for u in inside if self.row[u]]
-        own = [float(self._own[u]) for u in there]
+    def enclosed(self, fixed: list[int], running: Running | None = None) -> Enclosure:
+        """Enclose the guarantee of a set that may not be certain.
+
+        ``running`` is what is known of the first units of an order, which are the set.
+        """
+        own = self.own(fixed).tolist()
         level = math.fsum([self.model.threshold, *(-c for c in own)])
         size = abs(self.model.threshold) + math.fsum(map(abs, own))
-        lower, upper = self.spectrum.bounds(inside, level, size)
+        state = self.spectrum.fixing(fixed) if running is None else running
+        lower, upper = self.spectrum.bounds(state, level, size)
         if self.positive:
             lower, upper = 1 - upper, 1 - lower
         return Enclosure.proved(lower, upper)
 
     # --- for certain -------------------------------------------------------------------------
 
-    @cached_property
-    def _worst(self) -> NDArray[np.float64]:
-        """About the most that each unit can cost."""
-        least, most = self.spectrum.laws.ends
-        weights = self._sign * self.model.weights
-        bad = np.where(weights > 0, least, most) * weights
-        found: NDArray[np.float64] = np.maximum(self._sign * self._own - bad, 0.0)
+    def _worst(self, units: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float64]:
+        """About the most that some units can cost."""
+        bad = self.spectrum.worst(self._sign, np.asarray(units, dtype=np.intp))
+        found: NDArray[np.float64] = self._sign * self.own(units) - bad
         return found
 
-    @cached_property
-    def _most_lost(self) -> float:
-        return float(self._worst.sum())
-
-    @cached_property
-    def _excess(self) -> tuple[float, float]:
-        """By about how much all units exceed the margin at worst, and how far that is off."""
-        own = self._own[self._there]
-        size = self.spectrum.reach + float(np.abs(own).sum()) + abs(self.model.threshold)
-        margin = self._sign * math.fsum([*own.tolist(), -self.model.threshold])
-        # NumPy sums in pairs: fewer than fifty roundings for any number of terms.
-        return self._most_lost - margin, 64 * _UNIT * size
-
-    @cached_property
-    def _exactly(self) -> tuple[list[Fraction], Fraction]:
-        """What each unit costs at worst, and by how much all exceed the margin, exactly."""
-        least, most = (end.tolist() for end in self.spectrum.laws.ends)
-        weights, sign = self.model.weights.tolist(), int(self._sign)
-        worst, total = [], Fraction(0)
-        for w, low, high, x in zip(weights, least, most, self.row.tolist(), strict=True):
-            bad = low if sign * w > 0 else high
-            worst.append(sign * Fraction(w) * (Fraction(x) - Fraction(bad)))
-            total += sign * Fraction(w) * Fraction(x)
-        margin = total - sign * Fraction(self.model.threshold)
-        return worst, sum(worst, Fraction(0)) - margin
+    def _exactly(self, units: Sequence[int]) -> Fraction:
+        """Return the most that some units can cost, exactly."""
+        return sum((self.most(u) for u in units), Fraction(0))
 
     def _is_settled(self, excess: Fraction) -> bool:
         return excess < 0 if is_open(self.model, self.positive) else excess <= 0
 
     def is_certain(self, fixed: Collection[int]) -> bool:
         """Tell whether a set keeps the class for certain: the others fit the margin at worst."""
-        inside = list(set(fixed))
-        return self.certain_along(inside)[-1]
+        return self.certain_along(list(set(fixed)))[-1]
 
     def certain_along(self, order: Sequence[int]) -> list[bool]:
         """Tell for each size whether so many units along an order keep the class for certain."""
-        excess, off = self._excess
-        left = excess - np.concatenate([[0.0], np.cumsum(self._worst[list(order)])])
-        doubt = off + 2 * _UNIT * (len(order) + 2) * (abs(excess) + self._most_lost)
+        left, doubt = self._left(order)
         sure: list[bool] = (left < -doubt).tolist()
         for k in np.flatnonzero(np.abs(left) <= doubt).tolist():
-            worst, beyond = self._exactly
-            sure[k] = self._is_settled(beyond - sum((worst[u] for u in order[:k]), Fraction(0)))
+            beyond = self._beyond - self._exactly(order[:k])
+            sure[k] = self._is_settled(beyond)
         return sure
+
+    def _left(self, order: Sequence[int] | NDArray[np.intp]) -> tuple[NDArray[np.float64], float]:
+        """By about how much the units that are not among the first exceed the margin at worst.
+
+        The second number is more than what that is off by.
+        """
+        # What a row's own units add is in its margin too: only the threshold is left of it.
+        total, size = self.spectrum.at_worst(self._sign)
+        excess = self._sign * self.model.threshold - total
+        worst = self._worst(order)
+        left = excess - np.concatenate([[0.0], np.cumsum(worst)])
+        size += abs(self.model.threshold) + float(np.abs(worst).sum())
+        size += float(np.abs(self.own(order)).sum())
+        # NumPy sums in pairs: fewer than fifty roundings for any number of terms.
+        return left, _UNIT * (64 + 2 * (len(order) + 2)) * size
+
+    @cached_property
+    def _beyond(self) -> Fraction:
+        """By how much all units exceed the margin at worst, exactly."""
+        return int(self._sign) * Fraction(self.model.threshold) - self.spectrum.exactly_at_worst(
+            self._sign
+        )
 
     def most(self, unit: int) -> Fraction:
         """Return the most that a unit can cost, exactly."""
@@ -152,45 +181,71 @@ class ThinCosts(View):
         w = Fraction(self._sign * self.model.weights[unit])
         return w * (Fraction(float(self.row[unit])) - Fraction(least if w > 0 else most))
 
+    def by_most(self, units: Sequence[int]) -> list[int]:
+        """Return some units, those first that can cost most, about."""
+        at = np.asarray(units, dtype=np.intp)
+        found: list[int] = at[np.argsort(-self._worst(at), kind="stable")].tolist()
+        return found
+
+    def fewest_certain(self, forced: Sequence[int], units: Sequence[int]) -> int:
+        """Return how many of some units are too few to keep the class for certain, and one more."""
+        left, doubt = self._left([*forced, *self.by_most(units)])
+        surely_not = left[len(forced) :] > doubt
+        return int(len(surely_not) if surely_not.all() else np.argmin(surely_not))
+
+    @property
+    def at_worst(self) -> tuple[list[Fraction], Fraction]:
+        """What each unit costs at worst, and by how much all exceed the margin, exactly."""
+        return [self.most(u) for u in range(self.n_units)], self._beyond
+
+    def share_covered(self, units: NDArray[np.intp], forced: list[int]) -> NDArray[np.float64]:
+        """Return about which part of what is missing at worst each of some units covers."""
+        missing = max(float(self._left(forced)[0][-1]), 1e-300)
+        found: NDArray[np.float64] = np.minimum(np.maximum(self._worst(units), 0.0) / missing, 1.0)
+        return found
+
     # --- orders ------------------------------------------------------------------------------
 
     @cached_property
     def _mean_costs(self) -> NDArray[np.float64]:
-        costs: NDArray[np.float64] = self._sign * (self._own - self.spectrum.means)
+        costs: NDArray[np.float64] = -self._sign * self.spectrum.means
+        costs[self._there] += self._sign * self.own(self._there)
         return costs
 
     def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
         """Return the members by decreasing promise, in several ways."""
-        return [order.tolist() for order in self.rankings(np.array(members, dtype=np.intp))]
+        at = np.array(members, dtype=np.intp)
+        return [order.tolist() for order in self.rankings(at, forced, Fraction(0))]
 
-    def rankings(self, at: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    def rankings(
+        self, at: NDArray[np.intp], forced: Sequence[int], delta: Fraction
+    ) -> list[NDArray[np.intp]]:
         """Return some units by decreasing promise, in several ways."""
         mean, variance = self._mean_costs[at], self.spectrum.variances[at]
         scale = max(float(mean.max(initial=0.0)), 1e-300)
-        keys = islice(promises(self._worst[at], mean, variance, scale), _ORDERS)
+        keys = islice(promises(self._worst(at), mean, variance, scale), _ORDERS)
         return [at[np.argsort(-key, kind="stable")] for key in keys]
 
     def open_to(self, task: Task) -> NDArray[np.intp]:
         """Return the units that may be chosen: fixing can help, and they are forced neither way."""
-        free = self._costs.copy()
-        free[[*task.include, *task.exclude]] = False
-        return np.flatnonzero(free if task.allowed is None else free & task.allowed[0])
+        return open_to(self._helps[0], task)
 
     def may_hurt(self, units: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Tell which of some units fixing can hurt."""
-        found: NDArray[np.bool_] = self._gains[units]
+        found: NDArray[np.bool_] = self._helps[1][units]
         return found
 
     def guess(self, forced: Sequence[int], order: NDArray[np.intp], delta: Fraction) -> int:
         """Return the first size along an order that suffices for a normal law."""
         mean, variance = self._mean_costs, self.spectrum.variances
-        margin = self._sign * (float(self._own[self._there].sum()) - self.model.threshold)
         mean_left = float(mean.sum()) - float(mean[list(forced)].sum())
         spread = float(variance.sum()) - float(variance[list(forced)].sum())
         quantile = float(np.clip(ndtri(float(delta)), -8.0, 8.0))
         for first in (order[:_FIRST], order):
             means, left = mean_left - _steps(mean[first]), spread - _steps(variance[first])
-            enough = np.flatnonzero(margin - means >= quantile * np.sqrt(np.maximum(left, 0.0)))
+            enough = np.flatnonzero(
+                self.margin - means >= quantile * np.sqrt(np.maximum(left, 0.0))
+            )
             if len(enough):
                 return int(enough[0])
         return len(order)
@@ -199,25 +254,31 @@ class ThinCosts(View):
         self, forced: Sequence[int], order: list[int], samples: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """Count, of so many random completions, those that keep the class, at every size."""
-        laws = self.spectrum.laws
-        chunk = max(_CELLS // self.n_units, 1)
         total = np.zeros(len(order) + 1, dtype=np.int64)
-        sums = np.concatenate([[0.0], np.cumsum(laws.chances)])
-        for start in range(0, samples, chunk):
-            m = min(chunk, samples - start)
-            drawn = rng.random((m, self.n_units))
-            at, unit = np.nonzero(drawn >= laws.zeros)
-            first, last = laws.starts[unit], laws.starts[unit + 1] - 1
-            spot = sums[first] + (drawn[at, unit] - laws.zeros[unit])
-            values = laws.values[np.clip(np.searchsorted(sums, spot, "right") - 1, first, last)]
-            row = np.zeros((m, self.n_units))
-            row[at, unit] = values
-            row[:, list(forced)] = self.row[list(forced)]
-            for k in range(len(order) + 1):
-                if k:
-                    row[:, order[k - 1]] = self.row[order[k - 1]]
-                total[k] += np.count_nonzero(self.model.is_positive(row) == self.positive)
+        for drawn in self.spectrum.laws.draws(samples, rng):
+            steps = completed(drawn, self.row, forced, order)
+            total += [np.count_nonzero(self.model.is_positive(r) == self.positive) for r in steps]
         return total
+
+
+def may_move(
+    weights: NDArray[np.float64],
+    values: NDArray[Any],
+    least: NDArray[np.float64],
+    most: NDArray[np.float64],
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which units may cost something when they are unknown, and which may gain."""
+    above, below = values > least, values < most
+    varies = weights != 0
+    costs = np.where(weights > 0, above, below) & varies
+    return costs, np.where(weights > 0, below, above) & varies
+
+
+def open_to(helps: NDArray[np.bool_], task: Task) -> NDArray[np.intp]:
+    """Return the units that may be chosen, of those that help: they are forced neither way."""
+    free = helps.copy()
+    free[[*task.include, *task.exclude]] = False
+    return np.flatnonzero(free if task.allowed is None else free & task.allowed[0])
 
 
 def _steps(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.laws import _dispatch
-from sklearn_probsr.laws.sums import _thin_laws
+from sklearn_probsr.laws.sums import _thin_spectrum
 from sklearn_probsr.laws.sums._thin_independent import ThinLaw
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._exact import decimal_fraction
@@ -38,8 +38,8 @@ def few_are_thin():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_sparse, "_FEW_CELLS", -1)
         patch.setattr(_dispatch, "_MANY_UNITS", -1)
-        patch.setattr(_thin_laws, "_MOSTLY", 0.7)
-        patch.setattr(_thin_laws, "_DEGREE", 2**9)
+        patch.setattr(_thin_spectrum, "_MOSTLY", 0.7)
+        patch.setattr(_thin_spectrum, "_DEGREE", 2**9)
         yield
 
 
@@ -116,8 +116,8 @@ def test_bounds_hold_and_claims_are_true(case: Any, delta: float, product: bool)
 
 def test_many_words_are_bounded_as_by_the_law_that_lists_them(monkeypatch: pytest.MonkeyPatch):
     """Both enclose the same probability, to three digits, and find reasons of about one size."""
-    monkeypatch.setattr(_thin_laws, "_MOSTLY", 0.95)
-    monkeypatch.setattr(_thin_laws, "_DEGREE", 2**14)
+    monkeypatch.setattr(_thin_spectrum, "_MOSTLY", 0.95)
+    monkeypatch.setattr(_thin_spectrum, "_DEGREE", 2**14)
     rng = np.random.default_rng(0)
     p = 0.6 / np.arange(1, 241)
     X = (rng.random((400, 240)) < p).astype(float)

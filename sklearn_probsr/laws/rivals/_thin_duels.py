@@ -1,0 +1,68 @@
+"""Several classes over independent units that are mostly zero, as the words of documents are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.laws._law import Law
+from sklearn_probsr.laws._memo import Memo
+from sklearn_probsr.laws._prover import Prover
+from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws._view import Row, View
+from sklearn_probsr.laws.rivals._thin_rivals import Absent, ThinRivals
+from sklearn_probsr.laws.sums._thin_independent import ThinCertainty, ThinProver
+from sklearn_probsr.laws.sums._thin_laws import ThinLaws
+from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
+from sklearn_probsr.laws.sums._thin_view import ThinCosts
+from sklearn_probsr.model._argmax import ArgmaxModel
+from sklearn_probsr.model._sparse import one_row
+
+__all__ = ["ThinDuels"]
+
+# Beyond this the duels that were not asked for lately are made anew when they are needed.
+_MOST_BYTES = 2**28
+
+
+class ThinDuels(Law):
+    """A model of several classes whose unknown units are independent and mostly zero."""
+
+    takes_sparse = True
+
+    def __init__(self, model: ArgmaxModel, distribution: Any, laws: ThinLaws) -> None:
+        super().__init__(model, distribution)
+        self.argmax, self.laws = model, laws
+        self._spectra: Memo[ThinSpectrum] = Memo(_MOST_BYTES, lambda one: one.nbytes)
+        self._absent: Memo[Absent] = Memo(_MOST_BYTES // 4, lambda one: one.nbytes)
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average when they are unknown."""
+        return self.laws.means
+
+    def view(self, row: Row) -> ThinRivals:
+        """Return one instance, a checked row, before this law."""
+        winner = int(self.argmax.winners(one_row(row))[0])
+        rivals = [k for k in range(len(self.argmax.classes)) if k != winner]
+        duels = [self._duel(winner, rival, row) for rival in rivals]
+        absent = self._absent.get(winner, lambda: Absent(self.argmax, self.laws, winner))
+        return ThinRivals(self.argmax, winner, duels, absent, row)
+
+    def _duel(self, winner: int, rival: int, row: Row) -> ThinCosts:
+        duel = self.argmax.duel(winner, rival)
+        spectrum = self._spectra.get((winner, rival), lambda: ThinSpectrum(self.laws, duel))
+        return ThinCosts(duel, spectrum, row, True)
+
+    def prover(self, view: View, task: Task) -> Prover:
+        """Return what is known of the sets of an instance at one level."""
+        assert isinstance(view, ThinRivals)
+        prover = ThinProver(view, task)
+        return ThinCertainty(prover, view.duels) if task.delta == 1 else prover
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the tables take."""
+        spectra = sum(one.nbytes for one in self._spectra.values())
+        return self.laws.nbytes + spectra + sum(one.nbytes for one in self._absent.values())

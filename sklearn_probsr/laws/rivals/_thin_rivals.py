@@ -1,0 +1,289 @@
+"""One instance before each of its rivals, if units are independent and mostly zero.
+
+As before rivals over listed units (Proposition 34), but nothing is asked of each of very many
+units: those that are zero in the instance, as most are, are alike for all instances of a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws._view import TOL, Row
+from sklearn_probsr.laws.rivals._rival_costs import sampled, together
+from sklearn_probsr.laws.sums._thin_laws import ThinLaws, completed
+from sklearn_probsr.laws.sums._thin_view import Ranks, ThinCosts, may_move, open_to
+from sklearn_probsr.model._argmax import ArgmaxModel
+from sklearn_probsr.model._enclosure import Enclosure
+
+__all__ = ["Absent", "ThinRivals"]
+
+# Of absent units, so many are looked at closely before each rival: those that help most.
+_EACH = 512
+# The weights of rivals are put right so often.
+_ROUNDS = 6
+# So many units of an order are looked at together.
+_AT_ONCE = 4096
+
+
+class Absent:
+    """What units that are zero do for a class, whatever else an instance has.
+
+    Parameters
+    ----------
+    model : ArgmaxModel
+    laws : ThinLaws
+    winner : int
+        The class, by position.
+    """
+
+    def __init__(self, model: ArgmaxModel, laws: ThinLaws, winner: int) -> None:
+        rivals = [k for k in range(len(model.classes)) if k != winner]
+        d = len(laws.zeros)
+        self.mean, best = np.zeros(d), []
+        self.costs, self.gains = np.zeros((2, d), dtype=np.bool_)
+        zeros = np.zeros(d)
+        for k in rivals:
+            weights = model.weights[winner] - model.weights[k]
+            costs, gains = may_move(weights, zeros, *laws.ends)
+            self.costs |= costs
+            self.gains |= gains
+            mean = -weights * laws.means
+            self.mean += mean
+            best.append(np.argpartition(-mean, min(_EACH, d - 1))[:_EACH])
+        self.candidates = np.unique(np.concatenate(best))
+        self.candidates = self.candidates[self.costs[self.candidates]]
+        order = np.argsort(-self.mean, kind="stable")
+        self.order = order[self.costs[order]]
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory that takes."""
+        return int(self.mean.nbytes + 2 * self.costs.nbytes + self.order.nbytes)
+
+
+class ThinRivals(Ranks):
+    """What unknown units may cost an instance before each of its rivals.
+
+    Parameters
+    ----------
+    model : ArgmaxModel
+    winner : int
+    duels : list of ThinCosts
+        The instance before each rival, all over the same laws.
+    absent : Absent
+        What the units do that are zero.
+    row : ndarray
+    """
+
+    def __init__(
+        self, model: ArgmaxModel, winner: int, duels: list[ThinCosts], absent: Absent, row: Row
+    ) -> None:
+        super().__init__(len(row))
+        self.argmax, self.winner, self.duels, self.absent = model, winner, duels, absent
+        self.row, self.laws = row, duels[0].spectrum.laws
+        self._there = np.flatnonzero(row)
+        self._known: dict[tuple[frozenset[int], Fraction | None], Enclosure] = {}
+
+    # --- what units may do -------------------------------------------------------------------
+
+    def _weights(self, units: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the weights of some units before each rival."""
+        return np.stack([duel.model.weights[units] for duel in self.duels])
+
+    @cached_property
+    def _helps(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which units may cost something when they are unknown, before some rival, or gain."""
+        costs, gains, at = self.absent.costs.copy(), self.absent.gains.copy(), self._there
+        least, most = (end[at] for end in self.laws.ends)
+        some = may_move(self._weights(at), self.row[at], least, most)
+        costs[at], gains[at] = (moved.any(axis=0) for moved in some)
+        return costs, gains
+
+    def can_cost(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown may cost anything, before some rival."""
+        return bool(self._helps[0][unit])
+
+    def can_gain(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown may gain anything, before some rival."""
+        return bool(self._helps[1][unit])
+
+    def may_hurt(self, units: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell which of some units fixing can hurt."""
+        found: NDArray[np.bool_] = self._helps[1][units]
+        return found
+
+    def members(self) -> list[int]:
+        """Return the units that fixing can help."""
+        found: list[int] = np.flatnonzero(self._helps[0]).tolist()
+        return found
+
+    def open_to(self, task: Task) -> NDArray[np.intp]:
+        """Return the units that may be chosen: fixing can help, and they are forced neither way."""
+        return open_to(self._helps[0], task)
+
+    @cached_property
+    def monotone(self) -> bool:
+        """Whether fixing a unit that can help never hurts."""
+        costs, gains = self._helps
+        return not bool((costs & gains).any())
+
+    # --- one set -----------------------------------------------------------------------------
+
+    def certain_along(self, order: Sequence[int]) -> list[bool]:
+        """Tell for each size whether so many units along an order keep the class for certain."""
+        each = (duel.certain_along(order) for duel in self.duels)
+        return [all(sure) for sure in zip(*each, strict=True)]
+
+    def enclose(
+        self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
+    ) -> Enclosure:
+        """Enclose the guarantee of a set: by the union bound, and by the worst rival.
+
+        With a level, the first rival that refutes it is enough.
+        """
+        inside = frozenset(fixed)
+        for asked in (None, delta):
+            if (inside, asked) in self._known:
+                return self._known[inside, asked]
+        each: list[Enclosure] = []
+        for i in self._hardest_first:
+            each.append(self.duels[i].enclose(inside))
+            if delta is not None and (each[-1] >= delta).value is False:
+                self._known[inside, delta] = found = Enclosure(0.0, each[-1].upper)
+                return found
+        self._known[inside, None] = found = together(each)
+        return found
+
+    def answer(self, fixed: Collection[int], tol: float) -> Enclosure:
+        """Enclose the guarantee of a set for a reader, also by completions where it stays wide."""
+        return sampled(self, fixed, self.enclose(fixed, None, tol))
+
+    @cached_property
+    def _hardest_first(self) -> list[int]:
+        """The rivals, those first that were closest if all sums were normal."""
+        mean, variance = self._totals
+        lost = (mean - self._margins) / np.sqrt(np.maximum(variance, 1e-300))
+        return [int(i) for i in np.argsort(-lost, kind="stable")]
+
+    # --- orders ------------------------------------------------------------------------------
+
+    @cached_property
+    def _margins(self) -> NDArray[np.float64]:
+        return np.array([duel.margin for duel in self.duels])
+
+    @cached_property
+    def _totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What all units cost on average before each rival, and how much that varies."""
+        own = self._weights(self._there) @ self.row[self._there]
+        mean = own - [duel.spectrum.centre for duel in self.duels]
+        return mean, np.array([duel.spectrum.variance for duel in self.duels])
+
+    def _moments(self, units: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what some units cost on average before each rival, and how much that varies."""
+        weights = self._weights(units)
+        mean = weights * (self.row[units] - self.laws.means[units])
+        return mean, weights**2 * self.laws.variances[units]
+
+    def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
+        """Return the members by mean cost, and by what they save if sums are normal."""
+        at = np.array(members, dtype=np.intp)
+        return [order.tolist() for order in self.rankings(at, forced, Fraction(9, 10))]
+
+    def rankings(
+        self, at: NDArray[np.intp], forced: Sequence[int], delta: Fraction
+    ) -> list[NDArray[np.intp]]:
+        """Return some units by mean cost, and by what they save when about enough are known."""
+        allowed = np.zeros(self.n_units, dtype=np.bool_)
+        allowed[at] = True
+        by_mean = self._by_mean(at, allowed)
+        close = np.union1d(self.absent.candidates, self._there).astype(np.intp)
+        close = close[allowed[close]]
+        if not len(close):
+            return [by_mean]
+        first = self._weighted(close, list(forced), delta)
+        allowed[first] = False
+        return [by_mean, np.concatenate([first, by_mean[allowed[by_mean]]])]
+
+    def _by_mean(self, at: NDArray[np.intp], allowed: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Return some units by mean cost before all rivals: what is there among what is not."""
+        own = np.zeros(self.n_units, dtype=np.bool_)
+        own[self._there] = True
+        others = self.absent.order
+        others = others[allowed[others] & ~own[others]]
+        mine = self._there[allowed[self._there]]
+        means = self._moments(mine)[0].sum(axis=0)
+        mine, means = mine[np.argsort(-means, kind="stable")], np.sort(means)[::-1]
+        places = np.searchsorted(-self.absent.mean[others], -means)
+        found: NDArray[np.intp] = np.insert(others, places, mine)
+        if len(found) < len(at):  # units that are asked about though fixing them cannot help
+            rest = np.setdiff1d(at, found)
+            found = np.concatenate([found, rest[np.argsort(-self.absent.mean[rest])]])
+        return found
+
+    def _weighted(
+        self, units: NDArray[np.intp], forced: list[int], delta: Fraction
+    ) -> NDArray[np.intp]:
+        """Order units by what they save, were sums normal, where a prefix of them just suffices.
+
+        Rivals count by how likely they are ahead there, which is found round by round.
+        """
+        mean, variance = self._moments(units)
+        state = self._without(forced)
+        best, least = units, len(units) + 1
+        for _ in range(_ROUNDS):
+            left = np.sqrt(np.maximum(state[1], 1e-300))
+            away = np.clip((self._margins - state[0]) / left, -8.0, 8.0)
+            dense = np.exp(-(away**2) / 2)
+            dense /= dense.sum()
+            saved = (dense / left) @ mean + (dense * away / left**2 / 2) @ variance
+            at = np.argsort(-saved, kind="stable")
+            size = self.guess(forced, units[at], delta)
+            if size >= least:
+                break
+            best, least = units[at], size
+            state = self._without([*forced, *best[:size].tolist()])
+        return best
+
+    def _without(self, fixed: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the totals of all units but some."""
+        mean, variance = self._moments(np.array(fixed, dtype=np.intp))
+        total, spread = self._totals
+        return total - mean.sum(axis=1), spread - variance.sum(axis=1)
+
+    def guess(self, forced: Sequence[int], order: NDArray[np.intp], delta: Fraction) -> int:
+        """Return the first size along an order that suffices for normal laws of all duels."""
+        left_mean, left_variance = self._without(list(forced))
+        allowed = max(1.0 - float(delta), 1e-12)
+        for first in range(0, max(len(order), 1), _AT_ONCE):
+            mean, variance = self._moments(order[first : first + _AT_ONCE])
+            means = left_mean[:, None] - _steps(mean)
+            spread = np.sqrt(np.maximum(left_variance[:, None] - _steps(variance), 1e-300))
+            lost = ndtr((means - self._margins[:, None]) / spread).sum(axis=0)
+            enough = np.flatnonzero(lost <= allowed)
+            if len(enough):
+                return first + int(enough[0])
+            left_mean, left_variance = means[:, -1], left_variance - variance.sum(axis=1)
+        return len(order)
+
+    def kept(
+        self, forced: Sequence[int], order: list[int], samples: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Count, of so many random completions, those that keep the class, at every size."""
+        total = np.zeros(len(order) + 1, dtype=np.int64)
+        for drawn in self.laws.draws(samples, rng):
+            steps = completed(drawn, self.row, forced, order)
+            total += [np.count_nonzero(self.argmax.winners(rows) == self.winner) for rows in steps]
+        return total
+
+
+def _steps(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of the first 0, 1, 2, ... columns."""
+    found: NDArray[np.float64] = np.cumsum(np.insert(values, 0, 0.0, axis=1), axis=1)
+    return found
