@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -113,13 +112,12 @@ class ArgmaxModel(Model):
 
     def _duel(self, winner: int, rival: int) -> LinearModel:
         wins_tie = winner > rival if self.last else winner < rival
-        return LinearModel(
+        return LinearModel._over(
+            self,
             self.weights[winner] - self.weights[rival],
             float(self.intercepts[rival] - self.intercepts[winner]),
-            strict=not wins_tie,
-            feature_names=self.feature_names,
-            classes=(self.classes[rival], self.classes[winner]),
-            units=self.units,
+            not wins_tie,
+            (self.classes[rival], self.classes[winner]),
         )
 
     def duels(self, winner: int) -> list[LinearModel]:
@@ -197,13 +195,11 @@ class ArgmaxModel(Model):
 
 def _on_a_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Round each column to multiples of one power of two that leave 51 bits for the largest."""
-    found = values.copy()
-    for j, top in enumerate(np.abs(values).max(axis=0, initial=0.0).tolist()):
-        # Multiples of the least float are exact as they are.
-        shift = min(51 - math.frexp(top)[1], 1074)
-        if top:
-            found[:, j] = np.ldexp(np.rint(np.ldexp(values[:, j], shift)), -shift)
-    return found + 0.0
+    top = np.abs(values).max(axis=0, initial=0.0)
+    # Multiples of the least float are exact as they are.
+    shift = np.minimum(51 - np.frexp(top)[1], 1074)
+    found = np.ldexp(np.rint(np.ldexp(values, shift)), -shift)
+    return np.where(top > 0, found, values) + 0.0
 
 
 def _labels(classes: Sequence[Any] | None, n: int) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import chain
@@ -154,15 +155,20 @@ class Inputs:
             for unit in self.units
         )
 
+    @cached_property
+    def _binary_columns(self) -> NDArray[np.bool_]:
+        """Which columns are 0 or 1, if every unit is one of them."""
+        binary = np.ones(self.n_features, dtype=np.bool_)
+        if self.units is not None:
+            binary[[unit.columns[0] for unit in self.units]] = [u.is_binary for u in self.units]
+        return binary
+
     def check_sparse(self, X: Any, name: str, remedy: str | None = None) -> SparseRows:
         """Return sparse rows by their values, or say which value they cannot have."""
         rows = sparse_rows(X, self.feature_names, name)
         if rows.dtype == np.bool_:
             return rows if self.units is None else rows.astype(np.float64)
-        binary = np.array([True] * self.n_features)
-        if self.units is not None:
-            binary[[unit.columns[0] for unit in self.units]] = [u.is_binary for u in self.units]
-        wrong = np.flatnonzero(binary[rows.indices] & (rows.values != 1))
+        wrong = np.flatnonzero(self._binary_columns[rows.indices] & (rows.values != 1))
         if len(wrong):
             # As those of an array are told: the row is looked at alone.
             i = int(rows.places[wrong[0]])
@@ -180,14 +186,16 @@ class Inputs:
         if columns is None or tuple(columns) == self.feature_names:
             return None
         given = list(columns)
-        missing = [known for known in self.feature_names if known not in set(given)]
+        at = {column: j for j, column in reversed(list(enumerate(given)))}
+        missing = [known for known in self.feature_names if known not in at]
         if not missing:
-            twice = [known for known in self.feature_names if given.count(known) > 1]
+            counts = Counter(given)
+            twice = [known for known in self.feature_names if counts[known] > 1]
             if twice:
                 raise InvalidInputError(
                     f"{name} must have each of the model's columns once, got {twice[0]!r} twice."
                 )
-            return [given.index(known) for known in self.feature_names]
+            return [at[known] for known in self.feature_names]
         if all(isinstance(column, str) for column in given) and not self._names_made_up:
             raise InvalidInputError(
                 f"{name} must have the model's columns, it lacks {missing[0]!r}. "

@@ -116,16 +116,40 @@ class LinearModel(Model):
         decimal: bool = False,
     ) -> None:
         values = check_weights(weights)
-        put = object.__setattr__
-        put(self, "weights", values)
-        put(self, "threshold", check_threshold(threshold))
-        put(self, "strict", bool(strict))
-        put(self, "feature_names", check_names(feature_names, len(values)))
-        put(self, "classes", check_classes(classes))
-        put(self, "units", None if units is None else check_units(units, len(values)))
-        put(self, "decimal", bool(decimal))
+        names = check_names(feature_names, len(values))
+        parts = None if units is None else check_units(units, len(values))
+        self._put(values, threshold, bool(strict), names, classes, parts, bool(decimal))
         if decimal:
             self.whole  # noqa: B018 (numbers with too many digits are refused now)
+
+    def _put(
+        self,
+        weights: NDArray[np.float64],
+        threshold: float,
+        strict: bool,
+        feature_names: tuple[str, ...],
+        classes: Sequence[Any],
+        units: tuple[Unit, ...] | None,
+        decimal: bool,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "weights", weights)
+        put(self, "threshold", check_threshold(threshold))
+        put(self, "strict", strict)
+        put(self, "feature_names", feature_names)
+        put(self, "classes", check_classes(classes))
+        put(self, "units", units)
+        put(self, "decimal", decimal)
+
+    @classmethod
+    def _over(
+        cls, model: Model, weights: ArrayLike, threshold: float, strict: bool, classes: Any
+    ) -> LinearModel:
+        """Return a decision over the features of another model, whose names were checked."""
+        found = cls.__new__(cls)
+        names, units = model.feature_names, model.units
+        found._put(check_weights(weights), threshold, strict, names, classes, units, False)
+        return found
 
     @property
     def decision(self) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.coins._vaaler import UNIT, sin_cos_turns
 from sklearn_probsr.engines.sums._crowd import Crowd, crowd_factors
 
-__all__ = ["RUN", "least_decays", "log_moments", "thin_factors", "thin_product"]
+__all__ = ["least_decays", "log_moments", "thin_factors", "thin_product"]
 
-# So many nodes that follow each other are told one from another (Proposition 47).
-RUN = 32
+# Nodes that are looked at together.
+_BLOCK = 128
 # Units whose exponents stay below this are told by their moments (Lemma 135).
 _SMALL = 1.0
 
@@ -35,50 +35,52 @@ def thin_product(
 ) -> NDArray[np.float64]:
     """Return the product of some units' factors at some nodes; 0 once it is below the least.
 
-    A value times the scale of its unit is what it adds, in turns. Those that vary most should come first in the order (Propositions 24 and 47).
+    A value times the scale of its unit is what it adds, in turns. Those that vary most should come
+    first in the order (Propositions 24 and 47).
     """
     out = np.zeros((len(nodes), 2))
-    factor, first = np.zeros((RUN, 2)), 0
-    while first < len(nodes):
-        last = first + 1
-        while last < len(nodes) and last - first < RUN and nodes[last] == nodes[last - 1] + 1.0:
-            last += 1
-        product = out[first:last]
+    x, y = np.zeros(_BLOCK), np.zeros(_BLOCK)
+    for first in range(0, len(nodes), _BLOCK):
+        some = nodes[first : first + _BLOCK]
+        product = out[first : first + _BLOCK]
         product[:, 0] = 1.0
         for a in range(len(order)):
             u = order[a]
-            factor[:, 0], factor[:, 1] = zeros[u], 0.0
+            x[:], y[:] = zeros[u], 0.0
             for i in range(starts[u], starts[u + 1]):
-                _add_waves(factor, last - first, nodes[first], values[i] * scales[u], chances[i])
-            if not _multiplied(product, factor, least[first:last]):
+                _add_waves(x, y, some, values[i] * scales[u], chances[i])
+            if not _multiplied(product, x, y, least[first : first + _BLOCK]):
                 break
-        first = last
     return out
 
 
 @inner
 def _add_waves(
-    factor: NDArray[np.float64], n: int, node: float, turn: float, chance: float
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    nodes: NDArray[np.float64],
+    turn: float,
+    chance: float,
 ) -> None:
-    """Add ``chance e(k turn)`` at n nodes from one on, each from the one before."""
-    sine, cosine = sin_cos_turns(node * turn)
-    y, x = sin_cos_turns(turn)
-    for j in range(n):
-        factor[j, 0] += chance * cosine
-        factor[j, 1] += chance * sine
-        cosine, sine = cosine * x - sine * y, cosine * y + sine * x
+    """Add ``chance e(k turn)`` at some nodes k."""
+    for k in range(len(nodes)):
+        sine, cosine = sin_cos_turns(nodes[k] * turn)
+        x[k] += chance * cosine
+        y[k] += chance * sine
 
 
 @inner
 def _multiplied(
-    product: NDArray[np.float64], factor: NDArray[np.float64], least: NDArray[np.float64]
+    product: NDArray[np.float64],
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    least: NDArray[np.float64],
 ) -> bool:
     """Multiply by a factor, and tell whether something is left."""
     left = False
     for j in range(len(product)):
-        x, y = factor[j, 0], factor[j, 1]
         re, im = product[j, 0], product[j, 1]
-        re, im = re * x - im * y, re * y + im * x
+        re, im = re * x[j] - im * y[j], re * y[j] + im * x[j]
         if re * re + im * im < least[j] * least[j]:
             re, im = 0.0, 0.0
         else:
@@ -99,14 +101,13 @@ def thin_factors(
 ) -> NDArray[np.float64]:
     """Return the factor of each of some units at some nodes (Proposition 47)."""
     out = np.zeros((len(units), len(nodes), 2))
+    x, y = np.empty(len(nodes)), np.empty(len(nodes))
     for a in range(len(units)):
         u = units[a]
-        for k in range(len(nodes)):
-            out[a, k, 0] = zeros[u]
-            for i in range(starts[u], starts[u + 1]):
-                sine, cosine = sin_cos_turns(nodes[k] * (values[i] * scales[u]))
-                out[a, k, 0] += chances[i] * cosine
-                out[a, k, 1] += chances[i] * sine
+        x[:], y[:] = zeros[u], 0.0
+        for i in range(starts[u], starts[u + 1]):
+            _add_waves(x, y, nodes, values[i] * scales[u], chances[i])
+        out[a, :, 0], out[a, :, 1] = x, y
     return out
 
 

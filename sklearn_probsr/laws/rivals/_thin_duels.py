@@ -22,6 +22,8 @@ from sklearn_probsr.model._sparse import one_row
 
 __all__ = ["ThinDuels"]
 
+# Factors of so many duels are kept in the memory that those of a single decision have.
+_OF = 16
 # Beyond this the duels that were not asked for lately are made anew when they are needed.
 _MOST_BYTES = 2**28
 
@@ -51,9 +53,11 @@ class ThinDuels(Law):
         return ThinRivals(self.argmax, winner, duels, absent, row)
 
     def _duel(self, winner: int, rival: int, row: Row) -> ThinCosts:
-        duel = self.argmax.duel(winner, rival)
-        spectrum = self._spectra.get((winner, rival), lambda: ThinSpectrum(self.laws, duel))
-        return ThinCosts(duel, spectrum, row, True)
+        # A duel is the same whoever wins it: two classes have one spectrum.
+        pair = (min(winner, rival), max(winner, rival))
+        duel = self.argmax.duel(*pair)
+        spectrum = self._spectra.get(pair, lambda: ThinSpectrum(self.laws, duel, _OF))
+        return ThinCosts(duel, spectrum, row, winner == pair[0])
 
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""

@@ -1,7 +1,7 @@
 """One instance before each of its rivals, if units are independent and mostly zero.
 
-As before rivals over listed units (Proposition 34), but nothing is asked of each of very many
-units: those that are zero in the instance, as most are, are alike for all instances of a class.
+As before rivals over listed units (Propositions 34 and 136), but nothing is asked of each of very
+many units: those that are zero in the instance, as most are, are alike for all of a class.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ThinRivals(Ranks):
 
     def _weights(self, units: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the weights of some units before each rival."""
-        return np.stack([duel.model.weights[units] for duel in self.duels])
+        return np.stack([duel.sign * duel.model.weights[units] for duel in self.duels])
 
     @cached_property
     def _helps(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -154,11 +154,11 @@ class ThinRivals(Ranks):
                 return self._known[inside, asked]
         each: list[Enclosure] = []
         for i in self._hardest_first:
-            each.append(self.duels[i].enclose(inside))
+            each.append(self.duels[i].enclose(inside, delta))
             if delta is not None and (each[-1] >= delta).value is False:
                 self._known[inside, delta] = found = Enclosure(0.0, each[-1].upper)
                 return found
-        self._known[inside, None] = found = together(each)
+        self._known[inside, delta] = found = together(each)
         return found
 
     def answer(self, fixed: Collection[int], tol: float) -> Enclosure:
@@ -182,7 +182,7 @@ class ThinRivals(Ranks):
     def _totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What all units cost on average before each rival, and how much that varies."""
         own = self._weights(self._there) @ self.row[self._there]
-        mean = own - [duel.spectrum.centre for duel in self.duels]
+        mean = own - [duel.sign * duel.spectrum.centre for duel in self.duels]
         return mean, np.array([duel.spectrum.variance for duel in self.duels])
 
     def _moments(self, units: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,6 @@ from sklearn_probsr.engines.coins._vaaler import (
 )
 from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum, set_bounds
 from sklearn_probsr.engines.sums._thin import (
-    RUN,
     least_decays,
     log_moments,
     thin_factors,
@@ -46,7 +45,7 @@ _BLOCK = 128
 # Chernoff's exponents that are tried, in inverse standard deviations.
 _EXPONENTS = np.geomspace(0.5, 64.0, 29)
 # Factors of rare units that were asked for lately: so many bytes of them.
-_MOST_KNOWN = 2**20
+_MOST_KNOWN = 2**25
 # More than the rounding of sums of exponentials, relatively (Proposition 52).
 _MARGIN = 1e-6
 
@@ -74,6 +73,20 @@ class Running(NamedTuple):
         centre = self.centre - float((laws.means[at] * spectrum.weights[at]).sum())
         return Running(centre, product, frozenset(thick), growth, self.size + len(at))
 
+    def freeing(self, spectrum: ThinSpectrum, units: Sequence[int]) -> Running:
+        """Return the sum with some units again that were fixed.
+
+        Factors are at most 1, so that errors are those of the fixed units still.
+        """
+        laws, product, at = spectrum.laws, self.product, list(units)
+        places = {spectrum.place(u) for u in at}
+        for u in at:
+            if spectrum.place(u) is None and spectrum.weights[u] and laws.zeros[u] < 1:
+                product = product * spectrum.factor(u)
+        centre = self.centre + float((laws.means[at] * spectrum.weights[at]).sum())
+        thick = frozenset(self.thick - places)
+        return Running(centre, product, thick, self.growth, self.size + len(at))
+
 
 class ThinSpectrum:
     """The sum of the contributions of all units, and of all but a few.
@@ -83,9 +96,11 @@ class ThinSpectrum:
     laws : ThinLaws
     model : LinearModel
         Every unit is one of its columns, in their order.
+    of : int, default=1
+        How many spectra share the memory; where there are several they are coarser.
     """
 
-    def __init__(self, laws: ThinLaws, model: LinearModel, degree: int | None = None) -> None:
+    def __init__(self, laws: ThinLaws, model: LinearModel, of: int = 1) -> None:
         self.laws, self.weights = laws, model.weights
         least, most = laws.ends
         sizes = np.abs(self.weights)
@@ -94,7 +109,8 @@ class ThinSpectrum:
         self.longest = int(np.diff(laws.starts).max(initial=0))
         self.period = self._period()
         self._scales = self.weights / self.period
-        self._tabulate(_DEGREE if degree is None else degree)
+        self._tabulate(_DEGREE if of == 1 else _DEGREE // 4)
+        self._known: Memo[NDArray[np.complex128]] = Memo(_MOST_KNOWN // of, lambda one: one.nbytes)
         self._sides: Memo[tuple[float, float]] = Memo(2)
 
     @property
@@ -151,23 +167,21 @@ class ThinSpectrum:
         while len(live) * (len(thick) + 1) > _MOST_CELLS and degree > 1:
             degree //= 2
             live = live[live < degree]
-        self.degree, self._nodes = degree, nodes[live]
+        self.degree, self.nodes = degree, nodes[live]
         self._rest = rest[live, 0] + 1j * rest[live, 1]
         self._thick = {int(u): j for j, u in enumerate(thick)}
         self._factors = self._complex(thick)
         starts = np.arange(0, len(thick), _BLOCK)
         self._blocks = np.multiply.reduceat(self._factors, starts) if len(thick) else self._factors
-        a, b = coefficient_table(self._nodes, degree)
+        a, b = coefficient_table(self.nodes, degree)
         # Proposition 47: sines, roundings of products and sums, of arguments, and what is left out.
-        atoms = self.longest + 4.0
-        each = (2 * RUN * (2 * TRIG_ERROR + 4 * UNIT) + atoms * 4 * UNIT) * float(
-            (1 - laws.zeros).sum()
-        )
+        rounded = 2 * TRIG_ERROR + (self.longest + 4) * 4 * UNIT
+        each = rounded * float((1 - laws.zeros).sum())
         argument = 64 * UNIT * degree * self._size / self.period
         self._total = 2 * coefficient_sum(degree)
         self._off = each + argument + 8 * UNIT * len(laws.zeros)
         self._table = Spectrum(
-            degree, 0.0, 0.0, self._nodes, np.where(self._nodes % 2 == 0, 1.0, -1.0), a, b,
+            degree, 0.0, 0.0, self.nodes, np.where(self.nodes % 2 == 0, 1.0, -1.0), a, b,
             np.zeros((len(live), 2)), np.zeros((0, len(live), 2)),
         )  # fmt: skip
 
@@ -182,7 +196,7 @@ class ThinSpectrum:
     def _complex(self, units: Any) -> NDArray[np.complex128]:
         laws, at = self.laws, np.asarray(units, dtype=np.intp)
         found = thin_factors(
-            at, laws.starts, laws.values, self._scales, laws.chances, laws.zeros, self._nodes
+            at, laws.starts, laws.values, self._scales, laws.chances, laws.zeros, self.nodes
         )
         return found[..., 0] + 1j * found[..., 1]
 
@@ -198,7 +212,7 @@ class ThinSpectrum:
         """
         product = known.product * self._thick_product(known.thick)
         centred = product * np.exp(
-            -2j * math.pi * _turned(self._nodes * (known.centre / self.period))
+            -2j * math.pi * _turned(self.nodes * (known.centre / self.period))
         )
         table = self._table
         slope = 2 + float(np.sum(self._slopes * np.abs(product)))
@@ -216,8 +230,9 @@ class ThinSpectrum:
 
     @cached_property
     def _slopes(self) -> NDArray[np.float64]:
-        table = self._table
-        found: NDArray[np.float64] = 4 * math.pi * self._nodes * (table.vaaler + table.fejer)
+        found: NDArray[np.float64] = (
+            4 * math.pi * self.nodes * (self._table.vaaler + self._table.fejer)
+        )
         return found
 
     def _thick_product(self, fixed: frozenset[int]) -> NDArray[np.complex128]:
@@ -234,11 +249,6 @@ class ThinSpectrum:
         product: NDArray[np.complex128] = np.multiply.reduce(parts, axis=0, initial=1.0)
         return product
 
-    @cached_property
-    def _known(self) -> Memo[NDArray[np.complex128]]:
-        """Factors of the units that were divided out last."""
-        return Memo(_MOST_KNOWN, lambda factor: factor.nbytes)
-
     def place(self, unit: int) -> int | None:
         """Return where a unit is among those that are multiplied one by one."""
         return self._thick.get(unit)
@@ -246,8 +256,6 @@ class ThinSpectrum:
     def factor(self, unit: int) -> NDArray[np.complex128]:
         """Return the factor of a unit at the nodes."""
         return self._known.get(unit, lambda: self._complex([unit])[0])
-
-    # --- at worst ----------------------------------------------------------------------------
 
     def worst(self, sign: float, units: Any = slice(None)) -> NDArray[np.float64]:
         """Return what some units add at worst for a class."""
@@ -276,16 +284,18 @@ class ThinSpectrum:
     @property
     def nbytes(self) -> int:
         """How much memory the tables take, beside the laws."""
-        return int(self._factors.nbytes + self._scales.nbytes + _MOST_KNOWN)
+        known = len(self._known) * self.nodes.nbytes * 2
+        return int(self._factors.nbytes + self._scales.nbytes + known)
 
 
 def _least(asked: Callable[[int], float], n: int) -> float:
     """Return a small one of n numbers: the least, if they fall and then rise."""
+    once = lru_cache(maxsize=None)(asked)
     low, high = 0, n - 1
-    while high - low > 2:
+    while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle + 1) if asked(middle) <= asked(middle + 1) else (middle, high)
-    return min(map(asked, range(low, high + 1)))
+        low, high = (low, middle) if once(middle) <= once(middle + 1) else (middle + 1, high)
+    return min(once(low), once(high))
 
 
 def _turned(turns: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -25,6 +25,8 @@ from sklearn_probsr.model._linear import LinearModel
 
 __all__ = ["Ranks", "ThinCosts", "may_move", "open_to"]
 
+# Sets that differ in no more units than this are looked at one from another.
+_NEAR = 8
 # So many of the rankings are tried, those that trust the mean most.
 _ORDERS = 3
 # A guess looks at so many units of an order first.
@@ -63,12 +65,14 @@ class ThinCosts(Ranks):
     ) -> None:
         super().__init__(len(row))
         self.model, self.spectrum, self.row, self.positive = model, spectrum, row, positive
-        self._sign = 1.0 if positive else -1.0
+        self.sign = 1.0 if positive else -1.0
         self._there = np.flatnonzero(row)
-        self.margin = self._sign * (
+        self.margin = self.sign * (
             float((row[self._there] * model.weights[self._there]).sum()) - model.threshold
         )
         self._enclosed: dict[frozenset[int], Enclosure] = {}
+        self._judged: dict[frozenset[int], Enclosure] = {}
+        self._base = (frozenset[int](), spectrum.fixing([]))
 
     def own(self, units: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float64]:
         """Return what some units contribute."""
@@ -78,7 +82,7 @@ class ThinCosts(Ranks):
     @cached_property
     def _helps(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which units may cost something when they are unknown, and which may gain."""
-        return may_move(self._sign * self.model.weights, self.row, *self.spectrum.laws.ends)
+        return may_move(self.sign * self.model.weights, self.row, *self.spectrum.laws.ends)
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown may cost anything."""
@@ -102,25 +106,43 @@ class ThinCosts(Ranks):
     def enclose(
         self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
     ) -> Enclosure:
-        """Enclose the guarantee of a set, as narrowly as the spectrum tells."""
-        key = frozenset(fixed)
-        if key not in self._enclosed:
-            inside = sorted(key)
-            certain = self.is_certain(inside)
-            found = Enclosure.of(Fraction(1)) if certain else self.enclosed(inside)
-            self._enclosed[key] = found
-        return self._enclosed[key]
+        """Enclose the guarantee of a set, as narrowly as the spectrum tells.
 
-    def enclosed(self, fixed: list[int], running: Running | None = None) -> Enclosure:
-        """Enclose the guarantee of a set that may not be certain.
-
-        ``running`` is what is known of the first units of an order, which are the set.
+        What is told without a level does not depend on what was asked before; with one, a set is
+        looked at from the last that was near it.
         """
+        key = frozenset(fixed)
+        for known in (self._enclosed, {} if delta is None else self._judged):
+            if key in known:
+                return known[key]
+        inside = sorted(key)
+        if self.is_certain(inside):
+            found = self._enclosed[key] = Enclosure.of(Fraction(1))
+        elif delta is None:
+            found = self._enclosed[key] = self.enclosed(inside, self.spectrum.fixing(inside))
+        else:
+            found = self._judged[key] = self.enclosed(inside, self._near(key))
+        return found
+
+    def _near(self, fixed: frozenset[int]) -> Running:
+        """Return the sum without some units, from one without nearly the same if that is at hand.
+
+        ``_base`` is such a set with its sum.
+        """
+        before, running = self._base
+        away, more = before - fixed, fixed - before
+        if len(away) + len(more) <= _NEAR:
+            return running.fixing(self.spectrum, sorted(more)).freeing(self.spectrum, sorted(away))
+        running = self.spectrum.fixing(sorted(fixed))
+        self._base = (fixed, running)
+        return running
+
+    def enclosed(self, fixed: Sequence[int], running: Running) -> Enclosure:
+        """Enclose the guarantee of a set that may not be certain, whose sum is known."""
         own = self.own(fixed).tolist()
         level = math.fsum([self.model.threshold, *(-c for c in own)])
         size = abs(self.model.threshold) + math.fsum(map(abs, own))
-        state = self.spectrum.fixing(fixed) if running is None else running
-        lower, upper = self.spectrum.bounds(state, level, size)
+        lower, upper = self.spectrum.bounds(running, level, size)
         if self.positive:
             lower, upper = 1 - upper, 1 - lower
         return Enclosure.proved(lower, upper)
@@ -129,8 +151,8 @@ class ThinCosts(Ranks):
 
     def _worst(self, units: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float64]:
         """About the most that some units can cost."""
-        bad = self.spectrum.worst(self._sign, np.asarray(units, dtype=np.intp))
-        found: NDArray[np.float64] = self._sign * self.own(units) - bad
+        bad = self.spectrum.worst(self.sign, np.asarray(units, dtype=np.intp))
+        found: NDArray[np.float64] = self.sign * self.own(units) - bad
         return found
 
     def _exactly(self, units: Sequence[int]) -> Fraction:
@@ -159,8 +181,8 @@ class ThinCosts(Ranks):
         The second number is more than what that is off by.
         """
         # What a row's own units add is in its margin too: only the threshold is left of it.
-        total, size = self.spectrum.at_worst(self._sign)
-        excess = self._sign * self.model.threshold - total
+        total, size = self.spectrum.at_worst(self.sign)
+        excess = self.sign * self.model.threshold - total
         worst = self._worst(order)
         left = excess - np.concatenate([[0.0], np.cumsum(worst)])
         size += abs(self.model.threshold) + float(np.abs(worst).sum())
@@ -171,14 +193,14 @@ class ThinCosts(Ranks):
     @cached_property
     def _beyond(self) -> Fraction:
         """By how much all units exceed the margin at worst, exactly."""
-        return int(self._sign) * Fraction(self.model.threshold) - self.spectrum.exactly_at_worst(
-            self._sign
+        return int(self.sign) * Fraction(self.model.threshold) - self.spectrum.exactly_at_worst(
+            self.sign
         )
 
     def most(self, unit: int) -> Fraction:
         """Return the most that a unit can cost, exactly."""
         least, most = (float(end[unit]) for end in self.spectrum.laws.ends)
-        w = Fraction(self._sign * self.model.weights[unit])
+        w = Fraction(self.sign * self.model.weights[unit])
         return w * (Fraction(float(self.row[unit])) - Fraction(least if w > 0 else most))
 
     def by_most(self, units: Sequence[int]) -> list[int]:
@@ -208,8 +230,8 @@ class ThinCosts(Ranks):
 
     @cached_property
     def _mean_costs(self) -> NDArray[np.float64]:
-        costs: NDArray[np.float64] = -self._sign * self.spectrum.means
-        costs[self._there] += self._sign * self.own(self._there)
+        costs: NDArray[np.float64] = -self.sign * self.spectrum.means
+        costs[self._there] += self.sign * self.own(self._there)
         return costs
 
     def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
