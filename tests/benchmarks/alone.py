@@ -1,4 +1,4 @@
-"""Hold each way to refute sets of independent units against brute force, by itself."""
+"""Hold each way to tell sets of independent units against brute force, by itself."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tests.benchmarks.agreement import (
     _model,
 )
 from tests.benchmarks.report import Row, Table
+from tests.rival_classes import Rivals, check, pairs_alone, told_by_pairs
 
 CASES = 1_000
 _NO_END = 10**6
@@ -96,6 +97,14 @@ def tables() -> Iterator[Table]:
         ("distribution", "way", "units", "cases", "least size", "claimed minimum", "falsely"),
         tuple(_rows()),
     )
+    yield Table(
+        "Pairs of rivals alone",
+        "Several classes over independent units of two or three values, with sets told by pairs of "
+        "rivals alone: every set of every case against all completions, and what a search claims "
+        "that asks nothing else. Where a set depends on one rival, pairs have nothing to tell.",
+        ("question", "units", "classes", "cases", "asked", "told", "falsely"),
+        (_told(), _claimed()),
+    )
 
 
 def _rows() -> Iterator[Row]:
@@ -110,3 +119,32 @@ def _row(kind: str, way: str, found: Agreement) -> Row:
     cells = (kind, way, f"up to {found.most}", f"{CASES:,}", *shares, str(found.false))
     met = found.equal >= 0.995 * CASES and found.claimed >= 0.9 * CASES and not found.false
     return Row(cells, ">= 99.5%, 90%, 0", met)
+
+
+def _rivals() -> Iterator[tuple[Rivals, Fraction]]:
+    for seed in range(CASES):
+        case = Rivals(seed, units=4 + seed % 3, values=2 + seed % 2, classes=3 + seed % 4)
+        yield case, Fraction(str(LEVELS[seed % len(LEVELS)]))
+
+
+def _told() -> Row:
+    with pairs_alone():
+        each = np.array([told_by_pairs(case, delta) for case, delta in _rivals()])
+    return _paired("bounds and levels of sets", *each.sum(axis=0).tolist())
+
+
+def _claimed() -> Row:
+    proved = false = 0
+    with pairs_alone():
+        for case, delta in _rivals():
+            try:
+                proved += not check(case, delta).minimality.startswith("near-")
+            except AssertionError:
+                false += 1
+    return _paired("claims of reasons", CASES, proved, false)
+
+
+def _paired(question: str, asked: int, told: int, false: int) -> Row:
+    share = f"{100 * told / asked:.0f}%"
+    cells = (question, "4 to 6", "3 to 6", f"{CASES:,}", f"{asked:,}", share, str(false))
+    return Row(cells, ">= 30%, 0", told >= 0.3 * asked and not false)

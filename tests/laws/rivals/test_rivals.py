@@ -5,92 +5,17 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sklearn_probsr import ArgmaxModel, Enclosure, Marginals, Unit, law_of, sufficient_reason
+from sklearn_probsr import ArgmaxModel, Marginals, Unit, law_of, sufficient_reason
 from sklearn_probsr.laws.rivals._duels import IndependentDuels
 from sklearn_probsr.laws.rivals._pairs import PairedSets
+from tests.rival_classes import Rivals, check, pairs_alone, told_by_pairs
 
 DELTA = Fraction("0.8")
-
-
-class Rivals:
-    """A small model of several classes, independent units in a few states, and a row."""
-
-    def __init__(self, seed: int, units: int = 6, values: int = 2, classes: int = 4) -> None:
-        rng = np.random.default_rng(seed)
-        self.rows = rng.integers(0, values, (10, units)).astype(float)
-        self.rows[:, rng.integers(0, units)] = 1.0  # one that never varies
-        scale = rng.choice([1.0, 0.1, 2.0**40])
-        weights = rng.integers(-4, 5, (classes, units)) * scale
-        if seed % 3 == 0:
-            weights[-1] = weights[-2]  # two rivals that are equal
-        self.model = ArgmaxModel(
-            weights, rng.integers(-2, 3, classes) * scale, last=bool(seed % 2),
-            units=[Unit.real(f"x{i}", i) for i in range(units)],
-        )  # fmt: skip
-        self.scores = self.model.weights.tolist()
-        self.x = rng.integers(0, values, units).astype(float)
-        self.law = Marginals.fit(self.rows)
-        self.states = [
-            [(v, Fraction(int((column == v).sum()), 10)) for v in np.unique(column).tolist()]
-            for column in self.rows.T
-        ]
-
-    def _wins(self, row: tuple[float, ...]) -> int:
-        scores = [
-            sum((Fraction(w) * Fraction(v) for w, v in zip(each, row, strict=True)), Fraction(b))
-            for each, b in zip(
-                self.model.weights.tolist(), self.model.intercepts.tolist(), strict=True
-            )
-        ]
-        best = [k for k, score in enumerate(scores) if score == max(scores)]
-        return best[-1] if self.model.last else best[0]
-
-    def truth(self) -> dict[frozenset[int], Fraction]:
-        """Return the guarantee of every set, by all completions."""
-        d, own = len(self.x), self._wins(tuple(self.x.tolist()))
-        # A state more, first: the unit is known. Then unknown ones are summed up, unit by unit.
-        each = [
-            [(v, None), *states] for v, states in zip(self.x.tolist(), self.states, strict=True)
-        ]
-        table: dict[Any, Fraction] = {}
-        for at in product(*(range(len(states)) for states in each)):
-            row = tuple(each[i][s][0] for i, s in enumerate(at))
-            table[at] = Fraction(self._wins(row) == own)
-        for i in range(d):
-            summed: dict[Any, Fraction] = {}
-            for at, value in table.items():
-                chance = each[i][at[i]][1]
-                key = (*at[:i], chance is None, *at[i + 1 :])
-                summed[key] = summed.get(key, Fraction(0)) + value * (
-                    1 if chance is None else chance
-                )
-            table = summed
-        return {frozenset(i for i in range(d) if at[i]): share for at, share in table.items()}
-
-
-def check(case: Rivals, delta: Fraction = DELTA, **options: Any) -> Any:
-    """Search a case, and hold every claim and bound against the truth."""
-    truth = case.truth()
-    reason = sufficient_reason(case.model, case.x, delta=delta, distribution=case.law, **options)
-    chosen = frozenset(reason.features)
-    below, above = reason.guarantee.ends()
-    assert below <= truth[chosen] <= above
-    assert truth[chosen] >= delta
-    least = min(len(s) for s, share in truth.items() if share >= delta)
-    assert reason.size_lower <= least
-    if reason.minimality == "minimum":
-        assert reason.size == least
-    if reason.minimality in {"minimum", "subset-minimal"}:
-        assert not any(share >= delta for s, share in truth.items() if s < chosen)
-    if reason.minimality == "locally-minimal":
-        assert not any(truth[chosen - {u}] >= delta for u in chosen)
-    return reason
 
 
 @pytest.fixture
@@ -104,7 +29,7 @@ def by_spectra(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_set_is_smaller_than_that_of_a_duel(seed: int) -> None:
     """The lower bound of the size is at least that of every duel, and holds before all rivals."""
     case = Rivals(seed)
-    reason = check(case)
+    reason = check(case, DELTA)
     row = case.model.check_row(case.x)
     law = law_of(case.model, case.law)
     for duel in law.against(law.view(row).winner):
@@ -128,25 +53,27 @@ def test_a_duel_bounds_the_size_where_no_set_was_refuted_before() -> None:
     assert all(4 <= least <= size for least, size in sizes)
 
 
-@pytest.mark.usefixtures("by_spectra")
-def test_pairs_alone_enclose_every_guarantee(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_alone_enclose_every_guarantee() -> None:
     """With nothing known but single rivals and pairs: what pairs say is right, and is something."""
-    monkeypatch.setattr(
-        "sklearn_probsr.laws.rivals._rival_costs._together", lambda _: Enclosure(0.0, 1.0)
-    )
-    monkeypatch.setattr("sklearn_probsr.laws.rivals._rival_costs._SLIGHT", (0.0,) * 3)
-    narrow = 0
-    for seed in range(6):
-        case = Rivals(seed, units=5, values=2 + seed % 2)
-        truth = case.truth()
-        view = law_of(case.model, case.law).view(case.model.check_row(case.x))
-        view.pairs.settle(range(5))
-        for chosen in list(truth)[:: 4 if seed % 2 else 5]:
-            for delta in (None, DELTA):
-                below, above = view.enclose(chosen, delta).ends()
-                assert below <= truth[chosen] <= above
-            narrow += above - below < Fraction(1, 2)
-    assert narrow >= 10
+    asked = told = 0
+    with pairs_alone():
+        for seed in range(48):
+            case = Rivals(seed, units=4 + seed % 3, values=2 + seed % 2, classes=3 + seed % 4)
+            sets, known, false = told_by_pairs(case, DELTA, every=5)
+            assert not false
+            asked, told = asked + sets, told + known
+    assert asked > 300
+    assert told > 0.4 * asked
+
+
+def test_what_pairs_alone_claim_holds() -> None:
+    """A search that asks nothing else: guarantees, and that nothing can be left out."""
+    words = []
+    with pairs_alone():
+        for seed in range(24):
+            case = Rivals(seed, units=4 + seed % 2, values=2 + seed % 2, classes=3 + seed % 4)
+            words.append(check(case, DELTA).minimality)
+    assert sum(not word.startswith("near-") for word in words) >= 8
 
 
 @pytest.mark.usefixtures("by_spectra")
