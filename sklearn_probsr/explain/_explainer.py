@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import shap
 from numpy.typing import NDArray
-from shap._serializable import Deserializer, Serializable, Serializer
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
+from sklearn_probsr.explain._saved_explainer import OPTIONS, SavedExplainer
 from sklearn_probsr.explain.frames._flagged_rows import check_on_error, sift, warn_of
 from sklearn_probsr.explain.frames._partitions import Partitions
 from sklearn_probsr.explain.jobs._batches import Question, check_jobs, check_seed
@@ -32,18 +32,10 @@ from sklearn_probsr.search._arguments import Options
 
 __all__ = ["SufficientReasonExplainer"]
 
-_OPTIONS = (
-    "delta", "epsilon", "gamma", "include", "exclude", "max_size", "prove", "max_evals",
-    "time_limit", "present_only", "supporting_only", "cost",
-)  # fmt: skip
-_SETTINGS = (
-    *_OPTIONS, "target", "versus", "method", "n_jobs", "seed", "feature_names", "output_names",
-    "linearize_link", "on_error", "groups",
-)  # fmt: skip
-_BLOCK = "sklearn_probsr.SufficientReasonExplainer"
 
-
-class SufficientReasonExplainer(RowGuarantees, Partitions, RowQuestions, Verified, shap.Explainer):
+class SufficientReasonExplainer(
+    RowGuarantees, Partitions, RowQuestions, Verified, SavedExplainer, shap.Explainer
+):
     """Explain a linear classifier by the few features that settle each decision.
 
     Parameters
@@ -205,7 +197,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self.law = law_of(self.linear_model, law)
         self.distribution = self.law.distribution
         self.expected_value = self._expected()
-        options = Options(**{name: getattr(self, name) for name in _OPTIONS})
+        options = Options(**{name: getattr(self, name) for name in OPTIONS})
         if cost is not None:  # read once, not for every piece of work
             options = replace(options, cost=Prices.of(cost, self.linear_model.unit_names))
         flag = on_error == "flag"
@@ -371,74 +363,6 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         """
         values: NDArray[np.float64] = self._explain(X, silent, 2).values
         return values
-
-    # --- pickles and files -------------------------------------------------------------------
-
-    # Without what follows from the rest, and with one copy of the background: the one that counts,
-    # in the columns of the linear model. What raw rows had to tell is in it and in that model.
-    def __getstate__(self) -> dict[str, Any]:
-        whole = self._subject.whole
-        prepared = Prepared(whole.model, self.distribution, whole.columns)
-        settings = {name: getattr(self, name) for name in _SETTINGS}
-        return {"model": self.model, "masker": prepared, **settings}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        type(self).__init__(self, **state)
-
-    def save(self, out_file: Any, model_saver: Any = "auto", masker_saver: Any = "auto") -> None:
-        """Write the explainer to an open binary file, as shap's explainers do.
-
-        Parameters
-        ----------
-        out_file : file
-            Open for writing, in binary.
-        model_saver, masker_saver : "auto" or callable, default="auto"
-            How to write the model and the masker; "auto" pickles them.
-        """
-        super(shap.Explainer, self).save(out_file)
-        with Serializer(out_file, _BLOCK, version=0) as s:
-            s.save("model", self.model, model_saver)
-            s.save("masker", self.masker, masker_saver)
-            s.save("settings", {name: getattr(self, name) for name in _SETTINGS})
-
-    @classmethod
-    def load(
-        cls,
-        in_file: Any,
-        model_loader: Any = None,
-        masker_loader: Any = None,
-        instantiate: bool = True,
-    ) -> Any:
-        """Read an explainer from an open binary file.
-
-        Parameters
-        ----------
-        in_file : file
-            One that you trust: it may hold pickles.
-        model_loader, masker_loader : callable or None, default=None
-            How to read what a custom saver wrote.
-        instantiate : bool, default=True
-            Whether to return an explainer, or the arguments to make one.
-        """
-        if instantiate:
-            return cls._instantiated_load(
-                in_file, model_loader=model_loader, masker_loader=masker_loader
-            )
-        with Deserializer(in_file, _BLOCK, min_version=0, max_version=0) as s:
-            return {
-                "model": s.load("model", _asked(model_loader)),
-                "masker": s.load("masker", _asked(masker_loader)),
-                **s.load("settings"),
-            }
-
-
-def _asked(loader: Any) -> Any:
-    """Return a loader that a caller chose; `shap.Explainer.load` brings some that it may not have.
-
-    They read shap's own models and maskers, which are recognised without them.
-    """
-    owner = getattr(loader, "__self__", None)
-    return None if isinstance(owner, type) and issubclass(owner, Serializable) else loader
 
 
 def _kept(features: Any) -> Any:
