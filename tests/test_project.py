@@ -10,6 +10,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tokenize
 import tomllib
 from pathlib import Path
 
@@ -183,6 +184,35 @@ def test_modules_say_in_a_sentence_what_they_are():
     for name, path in module_names().items():
         doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         assert re.fullmatch(r"[^\n]{10,}\.", doc.split("\n")[0]), f"{name}: {doc.splitlines()[:1]}"
+
+
+# Lines of code in a module, without docstrings, comments and empty lines.
+MOST_CODE = 300
+
+
+def lines_of_code(source: str) -> int:
+    """Count the lines of a module that say what is done."""
+    quiet = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    told = {line for token in tokenize.generate_tokens(io.StringIO(source).readline)
+            if token.type not in (*quiet, tokenize.ENDMARKER)
+            for line in range(token.start[0], token.end[0] + 1)}  # fmt: skip
+    for node in ast.walk(ast.parse(source)):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        if documented and ast.get_docstring(node) is not None:
+            told -= {*range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)}
+    return len(told)
+
+
+@needs_sources
+def test_modules_are_one_idea():
+    """None has so much code that it must be two."""
+    found = {n: lines_of_code(p.read_text(encoding="utf-8")) for n, p in module_names().items()}
+    assert {name: count for name, count in found.items() if count > MOST_CODE} == {}
+    source = (
+        '"""One.\n\nTwo."""\n\n# three\na = (\n    1,\n)  # four\n\ndef f():\n    """Five."""\n'
+    )
+    assert lines_of_code(source) == 4
+    assert sum(found.values()) > 20_000
 
 
 @needs_sources
