@@ -187,7 +187,7 @@ def test_modules_say_in_a_sentence_what_they_are():
 
 
 # Lines of code in a module, without docstrings, comments and empty lines.
-MOST_CODE = 300
+MOST_CODE = 270
 
 
 def lines_of_code(source: str) -> int:

@@ -21,15 +21,9 @@ from sklearn_probsr.laws._contributions import Contributions, Listed, is_open
 from sklearn_probsr.laws._rest import Duel
 from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.laws.sums._focus import Focus
-from sklearn_probsr.laws.sums._spectra import (
-    FAR,
-    FEW_TOLD,
-    Shared,
-    Worth,
-    are_few,
-    clamped,
-    promises,
-)
+from sklearn_probsr.laws.sums._promises import promises
+from sklearn_probsr.laws.sums._spectra import FEW_TOLD, Shared, Worth, are_few
+from sklearn_probsr.laws.sums._turns import FAR, clamped
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["ROUGH", "WIDE", "Costs"]

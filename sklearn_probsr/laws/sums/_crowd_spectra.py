@@ -13,8 +13,10 @@ from sklearn_probsr.engines.coins._vaaler import SPREADS
 from sklearn_probsr.engines.sums._crowd import Crowd, crowd_spectrum
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.laws.sums._crowds import CELLS, Crowds
+from sklearn_probsr.laws.sums._heads import shared_out
 from sklearn_probsr.laws.sums._periods import MARGIN, chernoff_reach
-from sklearn_probsr.laws.sums._spectra import Shared, clamped, shared_out
+from sklearn_probsr.laws.sums._spectra import Shared
+from sklearn_probsr.laws.sums._turns import clamped
 
 __all__ = ["CrowdShared"]
 

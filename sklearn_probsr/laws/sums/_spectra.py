@@ -1,4 +1,4 @@
-"""Shared: what rows have in common when their unknown units are independent.
+"""Spectra that rows share when their unknown units are independent, and what each row asks of them.
 
 Every unit's random contribution, in turns of one period, and the spectra of their sum.
 """
@@ -6,7 +6,7 @@ Every unit's random contribution, in turns of one period, and the spectra of the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,25 +22,13 @@ from sklearn_probsr.engines.sums._tabulation import Law, build_spectrum
 from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._seen import distinct
 from sklearn_probsr.laws.sums._categories import ExactAtoms, Facts, exact_atoms
+from sklearn_probsr.laws.sums._heads import shared_out
 from sklearn_probsr.laws.sums._periods import listed_period
+from sklearn_probsr.laws.sums._turns import FAR, clamped
 from sklearn_probsr.model._exact import row_sums
 
-__all__ = [
-    "FAR",
-    "FEW_TOLD",
-    "Outlook",
-    "Shared",
-    "Worth",
-    "are_few",
-    "clamped",
-    "promises",
-    "ranks",
-    "shared_out",
-]
+__all__ = ["FEW_TOLD", "Outlook", "Shared", "Worth", "are_few", "ranks"]
 
-# Relative weights of the variance in the rankings (Proposition 120); 0 is the mean cost, the signed
-# SHAP value.
-_LAMBDAS = (0.0, 0.25, 1.0, 4.0, math.inf)
 # Models with so few units, and so few values, are counted; spectra pay beyond. What a reader is
 # told of a set is counted with more of them, too.
 _FEW = 24
@@ -50,28 +38,10 @@ _MOST_CELLS = 2**22
 _ROUGH = 2**11
 _LOW = 2**10
 _COARSE = 2**9
-# How many times as many units as a ranking brings are known in proofs.
-_PROOF_FACTOR = 4
-# A rest has so many units, or none: few of them would leave nearly all nodes of a high degree.
-_LEAST_REST = 96
 # With more values than this a unit, a characteristic function takes long, and decays at once.
 _FEW_VALUES = 8
-# Contributions this many turns out are beyond what spectra tell; sets with them are counted
-# (Proposition 24).
-FAR = 10**6
 # Contributions whose comparison is remembered.
 _MOST_VIEWS = 2**17
-
-
-def promises(
-    score: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    scale: float | NDArray[np.float64],
-) -> Iterator[NDArray[np.float64]]:
-    """Return the keys of the rankings: the largest promise comes first in each."""
-    for weight in _LAMBDAS:
-        yield score if math.isinf(weight) else mean + weight * variance / scale
 
 
 def are_few(contributions: Contributions, atoms: int = _FEW_ATOMS) -> bool:
@@ -349,69 +319,6 @@ def ranks(numbers: Sequence[Fraction | int]) -> NDArray[np.int64]:
     """Return the place of each number among those that occur."""
     rank = {number: i for i, number in enumerate(sorted(set(numbers)))}
     return np.array([rank[number] for number in numbers], dtype=np.int64)
-
-
-def clamped(value: Fraction) -> float:
-    """Return a number of turns, cut off beyond ``FAR``: what is further out must not be summed."""
-    largest = Fraction(2 * FAR)
-    return float(max(min(value, largest), -largest))
-
-
-def shared_out(
-    contributions: Contributions,
-    centre: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    period: int,
-    positive: bool | None,
-) -> tuple[list[int], list[int], list[int]]:
-    """Return the units of the head, with more that proofs know, and those of the rest."""
-    # Those that vary most first: their factors soon make a product negligible.
-    varying, n = contributions.by_range, len(centre)
-    head = [*varying, *sorted(set(range(n)).difference(varying))]
-    broad = head
-    if positive is not None:
-        head, broad = _heads(contributions, centre, variance, period, positive)
-    if 0 < n - len(broad) < _LEAST_REST:
-        broad = broad[: max(n - _LEAST_REST, len(head))]
-    inside = set(broad)
-    return head, broad, [u for u in varying if u not in inside]
-
-
-def _heads(
-    contributions: Contributions,
-    centre: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    period: int,
-    positive: bool,
-) -> tuple[list[int], list[int]]:
-    """Return the units that reasons are made of, and those that a proof must know besides.
-
-    The first have the best promise in some ranking. The others are those that the fewest exceed
-    in both the most that they can cost and in how likely they do.
-    """
-    width = np.array([float((most - least) / period) for least, most in contributions.ends])
-    cost = width - centre if positive else centre
-    scale = cost.max() or 1.0
-    # What never varies may still cost, if the instance is different: for a 0/1 column, its weight.
-    model = contributions.model
-    groups = (
-        [(u,) for u in range(len(centre))]
-        if model.units is None
-        else [unit.columns for unit in model.units]
-    )
-    unit = contributions.scale * period
-    most = [clamped(Fraction(float(np.abs(model.weights[list(g)]).max())) / unit) for g in groups]
-    cost = np.where(width > 0, cost, most)
-    keys = (cost, cost + variance / scale, width * (cost > 0))
-    size = math.ceil(4 * math.sqrt(len(centre)))
-    best = [np.argsort(-key, kind="stable")[:size].tolist() for key in keys]
-    head = list(dict.fromkeys(u for ranks in zip(*best, strict=True) for u in ranks))
-    share = cost / np.maximum(width, 1e-300)
-    exceeded = [
-        np.count_nonzero((width >= width[u]) & (share >= share[u])) for u in range(len(cost))
-    ]
-    others = np.argsort(exceeded, kind="stable")[: _PROOF_FACTOR * size].tolist()
-    return head, list(dict.fromkeys([*head, *others]))
 
 
 class Outlook(NamedTuple):

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from sklearn_probsr.laws._contributions import is_open
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import TOL, Row, View
-from sklearn_probsr.laws.sums._spectra import promises
+from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._thin_laws import completed
 from sklearn_probsr.laws.sums._thin_spectrum import Running, ThinSpectrum
 from sklearn_probsr.model._enclosure import Enclosure

@@ -23,8 +23,9 @@ from sklearn_probsr.laws._law import Lengths
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.sums._costs import WIDE
+from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._refuter import Refuter
-from sklearn_probsr.laws.sums._spectra import Shared, promises
+from sklearn_probsr.laws.sums._spectra import Shared
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import row_sums
 from sklearn_probsr.model._linear import LinearModel
