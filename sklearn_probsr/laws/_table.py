@@ -72,6 +72,10 @@ class Table:
         one_each = self.n_units == self.n_columns
         self.binary = units is None or (one_each and bool(((rows == 0) | (rows == 1)).all()))
         self.rows = _frozen(rows if self.binary else rows.astype(np.float64, copy=False))
+        # A column that is no unit's is that of one more, which is never asked for.
+        self._unit_of = np.full(self.n_columns, self.n_units, dtype=np.intp)
+        for u, at in enumerate(self.columns):
+            self._unit_of[at] = u
         self.single = np.array([len(at) == 1 for at in self.columns], dtype=np.bool_)
         self._wholes: dict[tuple[bytes, int], NDArray[np.int64]] = {}
         self._extremes: dict[tuple[bytes, int], tuple[Fraction, Fraction]] = {}
@@ -143,10 +147,11 @@ class Table:
         self, weights: NDArray[np.float64], exponent: int, units: Sequence[int] | None = None
     ) -> Factors:
         """Return what makes contributions of columns; some units are the lines of a table."""
-        places = np.full(self.n_columns, -1, dtype=np.intp)
-        for line, u in enumerate(range(self.n_units) if units is None else units):
-            places[self.columns[u]] = line
-        return factors(self._ranges, weights, places, exponent)
+        lines = np.full(self.n_units + 1, -1, dtype=np.intp)
+        if units is None:
+            units = range(self.n_units)
+        lines[np.asarray(units, dtype=np.intp)] = np.arange(len(units))
+        return factors(self._ranges, weights, lines[self._unit_of], exponent)
 
     def write(
         self,

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.engines.rows._branch_and_bound import needed_alone
-from sklearn_probsr.engines.rows._counts import Rows
 from sklearn_probsr.engines.rows._greed import greedy
-from sklearn_probsr.engines.rows._pruning import lose
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
-from sklearn_probsr.laws.rows._hard_rows import HardRows
+from sklearn_probsr.laws.rows._hard_rows import HardRows, all_lose, with_fixed
 from sklearn_probsr.laws.rows._parted_view import PartedView
 from sklearn_probsr.laws.rows._rows_prover import RowsProver
 
@@ -62,6 +60,8 @@ class PartProver(Prover):
         self._strict = task.delta >= _NEARLY_ALL
         self._part = shuffled[: max(first // 4, 1) if self._strict else first]
         self.inner = self._searched()
+        self._orders: list[list[int]] = []  # of the part, that reach so much weight
+        self._enough = -1
         super().__init__(self.inner.view, task)
         self.view = view
         self._weights: dict[frozenset[int], int] = {}
@@ -133,7 +133,7 @@ class PartProver(Prover):
         else:
             self._part = self._shuffled[: None if self._is_large else 2 * len(self._part)]
         del self.inner  # there is not room for both
-        self.inner = self._searched()
+        self.inner, self._enough = self._searched(), -1
         return True
 
     def _longer(self, found: Collection[int]) -> list[int]:
@@ -142,7 +142,7 @@ class PartProver(Prover):
         rest = [u for u in self.members if u not in found]
         lost = np.argsort(self.seen.leads([*self.forced, *chosen]).least, kind="stable")
         some = self.seen.part(lost[: max(_MANY_GAINS // (self.seen.rivals * len(rest) or 1), 1)])
-        order = greedy(_with_fixed(some, rest, [*self.forced, *chosen]), math.inf, True)
+        order = greedy(with_fixed(some, rest, [*self.forced, *chosen]), math.inf, True)
         return [*chosen, *(rest[j] for j in order)]
 
     @property
@@ -161,7 +161,12 @@ class PartProver(Prover):
     def _smallest(self) -> set[int] | None:
         """Return the smallest set that is found to reach delta over the part."""
         inner = self.inner
-        prefixes = [inner.prefix(order) for order in inner.proposals()]
+        if inner.needed > self._enough:
+            # Greed goes on where it would stop: the orders serve when more weight is asked for.
+            needed, self._enough = inner.needed, (inner.needed + inner.total) // 2
+            inner.needed = self._enough
+            self._orders, inner.needed = inner.proposals(), needed
+        prefixes = [inner.prefix(order) for order in self._orders]
         sets = [inner.pruned(prefix) for prefix in prefixes if prefix is not None]
         if not sets:
             return None
@@ -192,6 +197,7 @@ class PartProver(Prover):
         if self._hard is None:
             exposed = self.seen.leads([*self.forced, *order]).exposed
             self._hard = HardRows(self.seen, self._worst(exposed, _TIMES))
+        self._hard.look_at([*self.forced, *order])
         return super().pruned(order)
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
@@ -237,29 +243,21 @@ class PartProver(Prover):
         order = [*mixed, *(u for u in self.in_order(chosen) if u in self.pure)]
         if len(mixed) <= MOST_MIXED and self._are_needed(order, len(mixed)):
             return chosen, "subset-minimal", 0.0
+        if self._hard is not None:
+            self._hard.look_at([*self.forced, *order])
         return super().claim(chosen)
 
     def _are_needed(self, order: list[int], mixed: int) -> bool:
         """Prove by the rows that are lost most easily that nothing can be left out of a set.
 
-        They are looked at piece by piece. The first lose most: once the rest would have to lose
-        more than those before did, it is given up.
+        What is lost before the closest rival of each row is lost, and mostly enough; else all
+        rivals are looked at.
         """
         exposed = self.seen.leads([*self.forced, *order]).exposed
-        places, at = self._worst(exposed, _MORE_TIMES), np.arange(len(order))
-        left = int(self.seen.weights[places].sum())
-        lost = np.zeros(2**mixed - 1 + len(order) - mixed, dtype=np.int64)
-        for piece in self.seen.pieces(len(order) + len(self.forced), places):
-            before = lost.min(initial=self.spare + 1)
-            rows = _with_fixed(piece, order, self.forced)
-            lose(rows, at, mixed, self.seen.doubt, self.spare, lost)
-            least = int(lost.min(initial=self.spare + 1))
-            if least > self.spare:
-                return True
-            left -= piece.total
-            if (least - before) * left < (self.spare + 1 - least) * piece.total:
-                return False
-        return False
+        places = self._worst(exposed, _MORE_TIMES)
+        ways = (True, False) if self.seen.rivals > 1 else (False,)
+        sets = (order, self.forced, mixed)
+        return any(all_lose(self.seen, places, sets, self.spare, closest) for closest in ways)
 
     def _worst(
         self, margins: NDArray[np.int64] | NDArray[np.float64], times: int
@@ -269,11 +267,3 @@ class PartProver(Prover):
         size = min(max(times * n * self.spare // max(self.seen.total, 1), _LEAST), n)
         some = np.argpartition(margins, size)[:size] if size < n else np.arange(n)
         return some[np.argsort(margins[some], kind="stable")]  # the first are lost soonest
-
-
-def _with_fixed(view: PartedView, units: list[int], forced: list[int]) -> Rows:
-    """Return the rows with the gains of some units, forced ones fixed."""
-    margins = view.margins.copy()
-    for u in forced:
-        margins += view.gains([u])[0]
-    return Rows(margins, view.weights, view.gains(units))
