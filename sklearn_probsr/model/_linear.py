@@ -239,9 +239,9 @@ class LinearModel(Model):
             return known
         if not self._one_column_each:
             return None
-        values = rows[:, self.first_columns]
+        values = rows[:, self.columns_first]
         ones: NDArray[np.bool_] = values == 1
-        return ones if (ones | (values == 0)).all() else None
+        return ones if (values == ones).all() else None
 
     @cached_property
     def _one_column_each(self) -> bool:
@@ -253,7 +253,7 @@ class LinearModel(Model):
         if self.units is None:
             ones = rows
             return ones
-        ones = rows[:, self.first_columns] == 1
+        ones = rows[:, self.columns_first] == 1
         return ones
 
     @cached_property
@@ -304,11 +304,15 @@ class LinearModel(Model):
         """Return ``x · w - t`` in floats, and where rounding may have changed its sign."""
         with np.errstate(over="ignore", invalid="ignore"):
             scores = rows @ self.weights - self.threshold
-            sizes = abs(rows) @ np.abs(self.weights) + abs(self.threshold)
+            sizes = abs(rows) @ self._magnitudes + abs(self.threshold)
             # As in _float_form, with what underflow may take from each product.
             n = len(self.weights) + 2
             safe = np.abs(scores) > n * 2.0**-52 * sizes + n * 2.0**-1070
         return scores, ~(safe & np.isfinite(sizes))
+
+    @cached_property
+    def _magnitudes(self) -> NDArray[np.float64]:
+        return np.abs(self.weights)
 
     def _exact_sign(self, row: NDArray[Any]) -> bool:
         total, level = self._score(row), Fraction(self.threshold)

@@ -228,7 +228,7 @@ def test_certainty_builds_no_spectra(d: int, monkeypatch: pytest.MonkeyPatch):
         raise AssertionError("a probability is computed")
 
     for name in ("_independent.Shared.of", "_costs.enclose_finite"):
-        monkeypatch.setattr(f"sklearn_probsr.laws.{name}", refuse)
+        monkeypatch.setattr(f"sklearn_probsr.laws.sums.{name}", refuse)
     rng = np.random.default_rng(d)
     model = LinearModel(rng.standard_normal(d), 0.1)
     rows, law = rng.integers(0, 2, (5, d)), Product(rng.uniform(0.1, 0.9, d))

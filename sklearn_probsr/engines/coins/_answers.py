@@ -65,7 +65,7 @@ def helps(row: NDArray[np.bool_], positive: bool, ranks: Candidates, j: int) -> 
 def next_member(row: NDArray[np.bool_], positive: bool, ranks: Candidates, start: int) -> int:
     """Return the next rank whose feature may be fixed and has a positive score, or the end."""
     j = start
-    while j < len(ranks.features) and not (ranks.fixable[j] and helps(row, positive, ranks, j)):
+    while j < len(ranks.features) and not (ranks.fixable[j] & helps(row, positive, ranks, j)):
         j += 1
     return j
 
@@ -98,8 +98,9 @@ def write_members(
         for unit in forced:
             told[at] = unit
             at += 1
-        j = -1
-        for _ in range(sizes[r]):
-            j = next_member(rows[r], positive[r], ranks, j + 1)
+        end, j = at + sizes[r], 0
+        while at < end:
+            # Every rank is written, and written over unless it is a member: no branch to guess.
             told[at] = ranks.features[j]
-            at += 1
+            at += int(ranks.fixable[j] & helps(rows[r], positive[r], ranks, j))
+            j += 1

@@ -20,7 +20,7 @@ from sklearn_probsr.engines.coins._answers import Answers, Candidates, next_memb
 from sklearn_probsr.engines.coins._table_bounds import Bounds, Fixed, Memo, new_memo, pair_once
 from sklearn_probsr.engines.coins._tables import Tables
 
-__all__ = ["TableRows", "search_rows"]
+__all__ = ["Aim", "Rests", "TableRows", "search_rows"]
 
 # How often a row's first guess may be moved by one.
 _MOST_MOVES = 12
@@ -42,6 +42,24 @@ class TableRows(NamedTuple):
     shared: bool
 
 
+class Rests(NamedTuple):
+    """What ranks sum to from each one on: of their halves the squares and fourth powers."""
+
+    variance: NDArray[np.float64]  # (n + 1,)
+    fourth: NDArray[np.float64]  # (n + 1,)
+    reach: float  # half of what all sum to
+
+    @classmethod
+    def of(cls, magnitudes: NDArray[np.float64]) -> Rests:
+        """Add up the ranks of a model."""
+        half = 0.5 * magnitudes
+        # From the last rank on, one after the other: nothing cancels.
+        square = half * half
+        sums = (np.cumsum(values[::-1])[::-1] for values in (square, square * square, half))
+        variance, fourth, halves = (np.append(values, 0.0) for values in sums)
+        return cls(variance, fourth, float(halves[0]))
+
+
 class _Walk(NamedTuple):
     """The members of a row fixed so far, and what is left after each."""
 
@@ -56,28 +74,20 @@ class _Walk(NamedTuple):
     reach: float  # half of what all ranks sum to
 
 
-def _walk(ranks: Candidates) -> _Walk:
+def _walk(rests: Rests) -> _Walk:
     """Return a walk at its start, but for the row's cut."""
-    n = len(ranks.features)
-    half = 0.5 * ranks.magnitudes
-    # From the last rank on, one after the other: nothing cancels.
-    square = half * half
-    rest_variance, rest_fourth = np.zeros(n + 1), np.zeros(n + 1)
-    square[::-1].cumsum(out=rest_variance[:n][::-1])
-    (square * square)[::-1].cumsum(out=rest_fourth[:n][::-1])
+    n = len(rests.variance)
     walk = _Walk(
-        np.empty(n, dtype=np.int64),
-        np.zeros(n, dtype=np.bool_),
-        np.empty(n + 1),
-        np.zeros(n + 1),
-        np.zeros(n + 1),
-        np.zeros(n + 1),
-        rest_variance,
-        rest_fourth,
-        float(half[::-1].cumsum()[-1]) if n else 0.0,
+        np.empty(n - 1, dtype=np.int64),
+        np.zeros(n - 1, dtype=np.bool_),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n),
+        np.zeros(n),
+        *rests,
     )
-    walk.variance[0] = rest_variance[0]
-    walk.fourth[0] = rest_fourth[0]
+    walk.variance[0] = rests.variance[0]
+    walk.fourth[0] = rests.fourth[0]
     return walk
 
 
@@ -161,7 +171,7 @@ def _judge(found: Bounds, walk: _Walk, k: int, blur: float) -> Bounds:
     return found
 
 
-class _Aim(NamedTuple):
+class Aim(NamedTuple):
     """What a row's members must reach; see ``search_rows``."""
 
     level: Level
@@ -179,31 +189,24 @@ class _Scratch(NamedTuple):
 
 
 def search_rows(
-    batch: TableRows,
-    ranks: Candidates,
-    level: Level,
-    quantile: float,
-    most: int,
-    tables: Tables,
-    final: bool,
-    answers: Answers,
+    batch: TableRows, ranks: Candidates, rests: Rests, aim: Aim, tables: Tables, answers: Answers
 ) -> None:
     """Find for each row the smallest k with ``v_k >= delta > v_{k-1}``, both proved.
 
-    ``quantile`` is that of the normal law at delta. With ``most`` members fixed and still
+    The aim's ``quantile`` is that of the normal law at delta. With ``most`` members fixed and still
     ``v < delta`` the search ends there, and ``upper < delta`` shows it. If ``final``, a row whose
     ``v_{k-1}`` stays undecided is answered too.
     """
     memo = new_memo(len(batch.rows) if batch.shared else 0, len(ranks.features))
-    scratch = _Scratch(_walk(ranks), np.empty(tables.widest), memo)
-    _search(batch, ranks, _Aim(level, quantile, most, final), tables, scratch, answers)
+    scratch = _Scratch(_walk(rests), np.empty(tables.widest), memo)
+    _search(batch, ranks, aim, tables, scratch, answers)
 
 
 @kernel
 def _search(
     batch: TableRows,
     ranks: Candidates,
-    aim: _Aim,
+    aim: Aim,
     tables: Tables,
     scratch: _Scratch,
     answers: Answers,

@@ -13,10 +13,11 @@ from sklearn_probsr.engines.rows._counts import Rows, shift
 __all__ = [
     "MOST_CELLS",
     "branch_and_bound",
-    "least_size",
     "lost_weight",
+    "most_kept",
     "most_to_gain",
     "needed_alone",
+    "promising",
 ]
 
 # The most numbers in the table of a branch and bound.
@@ -24,13 +25,15 @@ MOST_CELLS = 2**26
 
 
 @inner
-def _needed_alone(rows: Rows, i: int, floor: int, most: int) -> int:
-    """Return how many members, the best for it first, bring one margin to the floor."""
+def _needed_alone(rows: Rows, i: int, floor: int, most: int, gain: NDArray[np.int64]) -> int:
+    """Return how many members, the best for it first, bring one margin to the floor.
+
+    ``gain`` is written over, but for the last, which stays 0: nothing to gain.
+    """
     h = len(rows.gains)
     margin = rows.margins[i]
     if margin >= floor:
         return 0
-    gain = np.zeros(h + 1, dtype=np.int64)  # one more: nothing to gain
     for j in range(h):
         gain[j] = rows.gains[j, i]
     size = 0
@@ -45,9 +48,9 @@ def _needed_alone(rows: Rows, i: int, floor: int, most: int) -> int:
     return size
 
 
-def least_size(rows: Rows, needed: int, floor: int, most: int) -> int:
-    """Return a size, at most ``most``, below which no set has a needed weight (Lemma 32)."""
-    return int(needed_alone(rows, floor, most)[:-1].cumsum().searchsorted(needed))
+def most_kept(rows: Rows, floor: int, size: int) -> NDArray[np.int64]:
+    """Return the most weight that 0, 1, ..., ``size`` members can bring to the floor (Lemma 32)."""
+    return needed_alone(rows, floor, size + 1)[:-1].cumsum()
 
 
 @kernel
@@ -59,12 +62,21 @@ def needed_alone(rows: Rows, floor: int, most: int) -> NDArray[np.int64]:
     n = len(rows.weights)
     rivals = len(rows.margins) // max(n, 1)
     weight = np.zeros(most + 1, dtype=np.int64)
+    gain = np.zeros(len(rows.gains) + 1, dtype=np.int64)
     for r in range(n):
         size = 0
         for i in range(r * rivals, (r + 1) * rivals):
-            size = max(size, _needed_alone(rows, i, floor, most))
+            size = max(size, _needed_alone(rows, i, floor, most, gain))
         weight[size] += rows.weights[r]
     return weight
+
+
+def promising(highest: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return members by the most that each adds to any row.
+
+    What those that are left can add then falls the soonest, and branches are cut (Lemma 121).
+    """
+    return (-highest).argsort(kind="stable")
 
 
 @inner
@@ -74,7 +86,9 @@ def most_to_gain(gains: NDArray[Any], size: int, most: NDArray[Any]) -> None:
     Gains are whole numbers, of any type.
     """
     h, n = gains.shape
+    most[0] = 0
     for left in range(1, size + 1):
+        most[left, h] = 0
         for p in range(h - 1, -1, -1):
             for r in range(n):
                 taken = gains[p, r] + most[left - 1, p + 1, r]
@@ -128,11 +142,14 @@ def branch_and_bound(
     h, n = rows.gains.shape
     chosen = np.zeros(h, dtype=np.bool_)
     cells = size * h * n
-    if cells > budget or (size + 1) * (h + 1) * n > room:
+    if cells > budget or (size + 2) * (h + 1) * n > room:
         return -1, chosen, 0
-    most = np.zeros((size + 1, h + 1, n), dtype=np.int64)
+    order = promising(rows.gains.max(axis=1, initial=0))
+    ordered = rows._replace(gains=rows.gains[order])
+    most = np.empty((size + 1, h + 1, n), dtype=np.int64)
     spare = int(rows.weights.sum()) - needed
-    verdict, spent = _branch(rows, most, chosen, size, spare, floor, budget)
+    verdict, spent = _branch(ordered, most, chosen, size, spare, floor, budget)
+    chosen[order] = chosen.copy()
     return verdict, chosen, spent
 
 

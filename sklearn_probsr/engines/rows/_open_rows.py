@@ -27,17 +27,26 @@ def open_rows(
 
 
 @kernel
-def _ends(
-    margins: NDArray[np.int64], gains: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the least and the most that each margin can become."""
-    least = margins.copy()
-    most = margins.copy()
-    for i in range(len(gains)):
-        for r in range(len(margins)):
-            least[r] += min(gains[i, r], 0)
-            most[r] += max(gains[i, r], 0)
-    return least, most
+def _left_open(rows: Rows, doubt: int) -> tuple[NDArray[np.bool_], int]:
+    """Tell which rows members decide, and return the weight that is always kept (Lemma 31)."""
+    least = rows.margins.copy()
+    most = rows.margins.copy()
+    for i in range(len(rows.gains)):
+        for r in range(len(least)):
+            least[r] += min(rows.gains[i, r], 0)
+            most[r] += max(rows.gains[i, r], 0)
+    n = len(rows.weights)
+    rivals = len(least) // max(n, 1)
+    left = np.zeros(n, dtype=np.bool_)
+    kept = np.int64(0)
+    for r in range(n):
+        low, high = least[r * rivals], most[r * rivals]
+        for i in range(r * rivals + 1, (r + 1) * rivals):
+            low, high = min(low, least[i]), min(high, most[i])
+        left[r] = low < 0 and high >= -doubt
+        if low >= 0:
+            kept += rows.weights[r]
+    return left, int(kept)
 
 
 def narrowed(rows: Rows, doubt: int) -> tuple[Rows, int]:
@@ -50,9 +59,8 @@ def narrowed(rows: Rows, doubt: int) -> tuple[Rows, int]:
     n = len(rows.weights)
     rivals = max(len(rows.margins) // max(n, 1), 1)
     margins = rows.margins
-    least, most = (_worst(end, rivals) for end in _ends(margins, rows.gains))
-    always = least >= 0
-    left = (~always & (most >= -doubt)).nonzero()[0]
+    deciding, kept = _left_open(rows, doubt)
+    left = deciding.nonzero()[0]
     few = rows.gains.size <= _MOST_SORTED
     if few:
         # The worst first: they refute a set soonest.
@@ -61,7 +69,6 @@ def narrowed(rows: Rows, doubt: int) -> tuple[Rows, int]:
         # Not worth moving; rows that are always kept are then counted as the others are.
         return Rows(margins, rows.weights.copy(), rows.gains), 0
     places = left if rivals == 1 else (left[:, None] * rivals + np.arange(rivals)).ravel()
-    kept = int(rows.weights[always].sum())
     if few:
         return Rows(margins[places], rows.weights[left], rows.gains.take(places, axis=1)), kept
     m = len(places)

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._answers import Answers, write_members
-from sklearn_probsr.engines.coins._batch import TableRows, search_rows
+from sklearn_probsr.engines.coins._batch import Aim, TableRows, search_rows
 from sklearn_probsr.engines.coins._enumeration import MOST_COMPILED
 from sklearn_probsr.engines.coins._lattice import lattice_rows
 from sklearn_probsr.laws._task import Found, Task
@@ -67,15 +67,21 @@ def claim_rows(answers: Answers, task: Task, found: Found, done: NDArray[np.bool
     Returns the rows of which one feature fewer is left open.
     """
     low, high = floats_around(task.delta)
-    reached = answers.lower >= high
-    near = done & reached & (answers.size > 0) & (answers.before >= low)
-    # Where not even this many are enough, one more is needed at least.
-    short = ~reached & (answers.upper < low)
-    least = np.where(reached | short, answers.size + short, 0) + len(task.include)
-    found.minimality[done & reached] = "minimum"
-    found.minimality[done & ~reached] = "best-of-size"
+    reached = done & (answers.lower >= high)
+    near = reached & (answers.size > 0) & (answers.before >= low)
+    least = answers.size + len(task.include)
+    if reached.all():
+        found.minimality[:] = "minimum"
+        found.size_lower[:] = least
+    else:
+        # Where not even this many are enough, one more is needed at least.
+        missed = done & ~reached
+        short = missed & (answers.upper < low)
+        found.minimality[reached] = "minimum"
+        found.minimality[missed] = "best-of-size"
+        found.size_lower[reached] = least[reached]
+        found.size_lower[missed] = np.where(short, least + 1, len(task.include))[missed]
     found.minimality[near] = "near-minimum"
-    found.size_lower[done] = least[done]
     left: list[int] = near.nonzero()[0].tolist()
     for i in left:
         found.epsilon[i] = just_above(Fraction(answers.before[i]) - task.delta)
@@ -124,8 +130,8 @@ def _search_together(ranking: Ranking, given: Shown, task: Task, answers: Answer
         level = level.passed
     cut = ranking.cuts(given.rows, positive)
     batch = TableRows(rows, positive, cut, ranking.blur, shared=not task.include)
-    settings = (ranks, level, quantile, most)
-    search_rows(batch, *settings, ranking.tables(0), False, answers)
+    aim = Aim(level, quantile, most, False)
+    search_rows(batch, ranks, ranking.rests, aim, ranking.tables(0), answers)
     # The tables have the last word on rows that are too long to count, unless a slack or a level
     # next to 1 (where certainty must be told from near-certainty) asks for more care.
     careful = task.slack is not None or task.delta > _NEXT_TO_ONE
@@ -139,7 +145,7 @@ def _search_together(ranking: Ranking, given: Shown, task: Task, answers: Answer
             break
         again, tables = answers.take(left), ranking.tables(effort)
         some = batch._replace(rows=rows[left], positive=positive[left], cut=cut[left])
-        search_rows(some, *settings, tables, effort == last, again)
+        search_rows(some, ranks, ranking.rests, aim._replace(final=effort == last), tables, again)
         answers.put(left, again)
     np.nextafter(answers.lower, -1.0, out=answers.lower, where=answers.lower < 1)
     np.maximum(answers.lower, 0.0, out=answers.lower)

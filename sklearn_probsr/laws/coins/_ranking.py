@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.coins._answers import Candidates
+from sklearn_probsr.engines.coins._batch import Rests
 from sklearn_probsr.engines.coins._tables import Tables, build_tables
 from sklearn_probsr.model._linear import LinearModel
 
@@ -80,10 +81,17 @@ class Ranking:
 
     def candidates(self, magnitudes: NDArray[Any], exclude: tuple[int, ...]) -> Candidates:
         """Return the ranks as a kernel reads them; some features must not be fixed."""
-        fixable = np.ones(len(self.features), dtype=np.bool_)
-        if exclude:
-            fixable = ~np.isin(self.features, exclude)
+        fixable = ~np.isin(self.features, exclude) if exclude else self._all
         return Candidates(self.features, magnitudes, self.upward, fixable)
+
+    @cached_property
+    def rests(self) -> Rests:
+        """What the ranks sum to from each one on."""
+        return Rests.of(self.magnitudes)
+
+    @cached_property
+    def _all(self) -> NDArray[np.bool_]:
+        return np.ones(len(self.features), dtype=np.bool_)
 
     def cuts(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return how far inside its class the centre of each row's completions is: its cut."""

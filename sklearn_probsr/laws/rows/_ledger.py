@@ -221,8 +221,9 @@ class Ledger:
         if ones is None:
             whole, costs, gains, rounded = self._each(row[self.table.first].tolist())
             return Faces(whole, costs, gains, not rounded.any())
-        whole, costs, gains, rounded = (np.where(ones[0], b, a) for a, b in self._binary_faces)
-        return Faces(whole, costs, gains, not rounded.any())
+        (whole, more), (others, less) = self._binary_faces[1], self._binary_faces[0]
+        costs, gains, rounded = np.where(ones[0], more, less)
+        return Faces(np.where(ones[0], whole, others), costs, gains, not rounded.any())
 
     def _each(self, values: list[Any]) -> tuple[NDArray[Any], ...]:
         """Return the faces of one value of each unit, by all digits, and which are rounded."""
@@ -240,10 +241,10 @@ class Ledger:
         )
 
     @cached_property
-    def _binary_faces(self) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """The same of units that are 0, each beside that of units that are 1."""
-        zeros, ones = (self._each([x] * self.table.n_units) for x in (0, 1))
-        return list(zip(zeros, ones, strict=True))
+    def _binary_faces(self) -> list[tuple[NDArray[Any], NDArray[np.bool_]]]:
+        """The same of units that are 0, and of units that are 1; what is told as yes or no last."""
+        found = (self._each([x] * self.table.n_units) for x in (0, 1))
+        return [(whole, np.array(told)) for whole, *told in found]
 
 
 def bit_length(number: Fraction) -> int:

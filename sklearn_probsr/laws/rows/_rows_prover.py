@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import MOST_MIXED
-from sklearn_probsr.engines.rows._branch_and_bound import MOST_CELLS, branch_and_bound, least_size
+from sklearn_probsr.engines.rows._branch_and_bound import MOST_CELLS, branch_and_bound, most_kept
 from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._programme import MOST_PRICE, solve
 from sklearn_probsr.engines.rows._pruning import is_needed, prune
-from sklearn_probsr.engines.rows._rounded_search import rounded_search
+from sklearn_probsr.engines.rows._rounded_search import Rounded, rounded_search, rounded_up
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._scout import Scout
 from sklearn_probsr.laws._task import Task
@@ -49,6 +49,8 @@ class RowsProver(Prover):
         self.tried = len(self.members) + 1  # the least size that a programme was asked for
         self.deep = task.effort.deep_visits(n)
         self.room = MOST_CELLS
+        self._rounded: Rounded | None = None
+        self._kept = np.zeros(0, dtype=np.int64)  # what sets of some sizes keep at most
 
     def weight(self, chosen: Collection[int]) -> int:
         """Return the weight of the rows that keep the class with a set of members fixed."""
@@ -146,8 +148,8 @@ class RowsProver(Prover):
 
     def bound_least(self, size: int) -> None:
         """Raise ``least``, up to a size, by what each row needs on its own."""
-        floor = -self.doubt
-        self.least = least_size(self.rows, self.needed - self.safe, floor, size)
+        self._kept = most_kept(self.rows, -self.doubt, size)
+        self.least = int(self._kept[:size].searchsorted(self.needed - self.safe))
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
         """Look for a set of at most ``size`` members by branch and bound, then by a programme."""
@@ -169,15 +171,12 @@ class RowsProver(Prover):
     def _deep_look(self, size: int) -> tuple[bool | None, set[int]]:
         """Look for sets with gains rounded up, the smallest first; what is refuted stays so."""
         for k in range(self.least, size + 1):
-            left = self.needed - self.safe
-            verdict, mask, spent = rounded_search(self.rows, k, left, -self.doubt, self.deep)
+            verdict, found, spent = self._look_rounded(k, self.needed, self.deep, size + 1)
             self.deep -= spent
-            found = {self.members[j] for j in mask.nonzero()[0].tolist()}
-            if verdict == 1 and self.verdict(found):
-                return True, found
-            if verdict != 0:
+            if verdict is None:
                 self.deep = 0  # what is left is the exact search, and the programme
-                return None, set()
+            if verdict is not False:
+                return verdict, found
             self.least = k + 1  # no set of k reaches the level, and none of fewer (Lemma 110)
         return False, set()
 
@@ -211,15 +210,40 @@ class RowsProver(Prover):
         """Look for a set of exactly a size with some weight."""
         if needed > self.most:
             return False, set()
-        floor = -self.doubt
+        if size < len(self._kept) and needed - self.safe > self._kept[size]:
+            return False, set()  # Lemma 32 (i)
+        rounded, found, spent = self._look_rounded(size, needed, self.budget, size + 1)
+        self.budget -= spent
+        if rounded is not None:
+            return rounded, found
+        left, floor = needed - self.safe, -self.doubt
         verdict, mask, spent = branch_and_bound(
-            self.rows, size, needed - self.safe, floor, self.budget, self.room
+            self.rows, size, left, floor, self.budget, self.room
         )
         self.budget -= spent
         found = {self.members[j] for j in mask.nonzero()[0].tolist()}
         if verdict == 1 and not self.seen.exact and self.weight(found) < needed:
             return self._look_exactly(size, needed)
         return (None if verdict < 0 else verdict == 1), found
+
+    def _look_rounded(
+        self, size: int, needed: int, budget: int, room: int
+    ) -> tuple[bool | None, set[int], int]:
+        """Look for a set of exactly a size with gains rounded up, and count what is found.
+
+        None: the budget ends, or rounding does not tell. A table that has to be made is made for
+        ``room`` members. Returns how many visits were made, too.
+        """
+        rows, made = self._rounded, 0
+        if rows is None or rows.size < size:
+            rows = self._rounded = rounded_up(self.rows, room, -self.doubt, budget)
+            made = 0 if rows is None else rows.cost
+        if rows is None:
+            return None, set(), 0
+        verdict, mask, spent = rounded_search(rows, size, self.most - needed, budget - made)
+        found = {self.members[j] for j in mask.nonzero()[0].tolist()}
+        made_up = verdict == 1 and self.weight(found) < needed
+        return None if made_up or verdict < 0 else verdict == 1, found, made + spent
 
     def _look_exactly(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
         """Try every set, if they are few, with all the digits of long integers."""
