@@ -216,6 +216,17 @@ def test_modules_are_one_idea():
 
 
 @needs_sources
+def test_no_test_reads_a_wall_clock():
+    """What takes how long depends on the machine: only benchmarks say so."""
+    clock = re.compile(r"\btime\.(?:time|perf_counter|monotonic)(?:_ns)?\(|from time im" + "port")
+    files = [p for p in (ROOT / "tests").rglob("*.py") if "benchmarks" not in p.parts]
+    assert len(files) > 100
+    found = [str(p) for p in files if clock.search(p.read_text(encoding="utf-8"))]
+    assert found == []
+    assert clock.search("start = time." + "perf_counter()")
+
+
+@needs_sources
 def test_tests_have_the_same_rooms():
     """Every folder of tests, but for those of no room, is a folder of the package."""
     folders = {p.parent.relative_to(ROOT / "tests") for p in (ROOT / "tests").rglob("test_*.py")}

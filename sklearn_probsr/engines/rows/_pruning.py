@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.rows._counts import Rows, count, shift, worst_of
 
-__all__ = ["is_needed", "lose", "prune"]
+__all__ = ["are_needed", "lose", "prune"]
 
 # Rows after which it is seen whether enough are lost.
 _BLOCK = 512
@@ -68,7 +68,7 @@ def _surely_lost(
 
 
 @kernel
-def is_needed(rows: Rows, chosen: NDArray[np.intp], mixed: int, needed: int, doubt: int) -> bool:
+def are_needed(rows: Rows, chosen: NDArray[np.intp], mixed: int, needed: int, doubt: int) -> bool:
     """Prove that nothing can be left out: no set of the first ``mixed``, none of the others alone.
 
     Sets are gone through so that each differs from the one before by one member, and rows only
@@ -96,7 +96,7 @@ def lose(
     spare: int,
     lost: NDArray[np.int64],
 ) -> None:
-    """Add the weight of some rows that are surely lost, for every set of `is_needed`.
+    """Add the weight of some rows that are surely lost, for every set of `are_needed`.
 
     Sets that have lost more than may be are not looked at any more: nothing can be left out once
     all have, which some of the rows may show as well as all (Lemma 53).

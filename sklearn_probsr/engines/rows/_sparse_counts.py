@@ -18,7 +18,7 @@ __all__ = [
     "Columns",
     "are_needed",
     "kept_on_the_way",
-    "least_needed",
+    "least_size",
     "without_idle",
 ]
 
@@ -220,7 +220,7 @@ def _best_gains(table: Columns, rival: int, floor: int, best: NDArray[np.int64])
 
 
 @kernel
-def least_needed(table: Columns, needed: int, floor: int, most: int) -> int:
+def least_size(table: Columns, needed: int, floor: int, most: int) -> int:
     """Return a size, at most ``most``, that no set of a needed weight is smaller than.
 
     Each row on its own needs so many of the members that gain it the most (Lemma 32); a member

@@ -15,7 +15,7 @@ from sklearn_probsr.engines.rows._branch_and_bound import MOST_CELLS, branch_and
 from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._programme import MOST_PRICE, solve
-from sklearn_probsr.engines.rows._pruning import is_needed, prune
+from sklearn_probsr.engines.rows._pruning import are_needed, prune
 from sklearn_probsr.engines.rows._rounded_search import Rounded, rounded_search, rounded_up
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._scout import Scout
@@ -127,7 +127,7 @@ class RowsProver(Prover):
         if len(mixed) <= MOST_MIXED:
             order = [*mixed, *(u for u in self.in_order(chosen) if u in self.pure)]
             left, doubt = self.needed - self.safe, self.doubt
-            if is_needed(self.rows, self._at(order), len(mixed), left, doubt):
+            if are_needed(self.rows, self._at(order), len(mixed), left, doubt):
                 return chosen, "subset-minimal", 0.0
         return super().claim(chosen)
 

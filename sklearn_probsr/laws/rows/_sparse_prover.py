@@ -14,7 +14,7 @@ from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.engines.rows._sparse_counts import (
     are_needed,
     kept_on_the_way,
-    least_needed,
+    least_size,
     without_idle,
 )
 from sklearn_probsr.laws._prover import Prover
@@ -129,7 +129,7 @@ class SparseProver(Prover):
     def bound_least(self, size: int) -> None:
         """Raise ``least``, up to a size, by what each row needs on its own."""
         most = max(min(size, _MOST_BEST // len(self.table.weights)), 1)
-        self.least = least_needed(self.table, self.needed, -self.seen.doubt, most)
+        self.least = least_size(self.table, self.needed, -self.seen.doubt, most)
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
         """Look at no set but the empty one and that of all members: there are too many."""

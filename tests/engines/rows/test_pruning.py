@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr.engines.rows._counts import Rows
-from sklearn_probsr.engines.rows._pruning import is_needed, lose, prune
+from sklearn_probsr.engines.rows._pruning import are_needed, lose, prune
 from tests.engines.rows.cases import all_sets, kept, some_rows
 
 
@@ -36,9 +36,9 @@ def test_nothing_can_be_left_out(seed: int, mixed: int) -> None:
         others[i : i + 1] for i in range(len(others))
     ]
     best = max(kept(rows, np.setdiff1d(order, removal)) for removal in removals)
-    assert is_needed(rows, order, mixed, best + 1, 0)
-    assert not is_needed(rows, order, mixed, best, 0)
-    assert not is_needed(rows, order, mixed, best + 1, 10**6)
+    assert are_needed(rows, order, mixed, best + 1, 0)
+    assert not are_needed(rows, order, mixed, best, 0)
+    assert not are_needed(rows, order, mixed, best + 1, 10**6)
 
 
 @pytest.mark.parametrize("mixed", range(6))
