@@ -35,8 +35,8 @@ interpreted: $(VENV)/.test ## Run those of the engines without compiling, and no
 
 # Each of the libraries in an environment where its newest release installs.
 packages: $(VENV)-packages/.packages $(VENV)-pygam/.packages ## Test with the models of other libraries
-	@$(VENV)-packages/bin/python -m pytest -q -rs tests/packages
-	@$(VENV)-pygam/bin/python -m pytest -q -rs tests/packages/test_pygam.py
+	@$(VENV)-packages/bin/python -m pytest -q -rs tests/adapters/packages
+	@$(VENV)-pygam/bin/python -m pytest -q -rs tests/adapters/packages/test_pygam.py
 
 $(VENV)-packages/.packages: WANTED = packages
 $(VENV)-pygam/.packages: WANTED = pygam

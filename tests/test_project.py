@@ -230,7 +230,7 @@ def test_no_test_reads_a_wall_clock():
 def test_tests_have_the_same_rooms():
     """Every folder of tests, but for those of no room, is a folder of the package."""
     folders = {p.parent.relative_to(ROOT / "tests") for p in (ROOT / "tests").rglob("test_*.py")}
-    assert {str(f) for f in folders if not (PACKAGE / f).is_dir()} == {"contracts", "packages"}
+    assert {str(f) for f in folders if not (PACKAGE / f).is_dir()} == {"contracts"}
 
 
 # --- Public names and docstrings -------------------------------------------------------------

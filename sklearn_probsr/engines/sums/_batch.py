@@ -1,4 +1,4 @@
-"""Strolls: the search of many rows over independent units, on shared spectra.
+"""Many rows over independent units, each searched size by size on spectra that all share.
 
 Several rankings propose an order of a row's members. Along each, the shortest prefix that surely
 reaches delta is found (every size is looked at: with units that can cost or gain, the curve is not

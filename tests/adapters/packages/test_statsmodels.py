@@ -9,7 +9,7 @@ import pytest
 
 from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
 from sklearn_probsr.adapters import Threshold
-from tests.packages.cases import RNG, TABLE, TWO, N
+from tests.adapters.packages.cases import RNG, TABLE, TWO, N
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")

@@ -10,7 +10,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import FixedThresholdClassifier
 
 from sklearn_probsr import InvalidInputError, adapt
-from tests.packages.cases import PLAIN, RNG, TABLE, THREE, TWO, N, agree, unseen
+from tests.adapters.packages.cases import PLAIN, RNG, TABLE, THREE, TWO, N, agree, unseen
 
 pytest.importorskip("lightgbm", reason="lightgbm is not installed")
 from lightgbm import LGBMClassifier

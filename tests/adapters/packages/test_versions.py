@@ -11,7 +11,7 @@ from sklearn_probsr.adapters import _follow  # noqa: F401 - fills the registry
 from sklearn_probsr.adapters._registry import entries
 from sklearn_probsr.adapters._supported import SKLEARN
 
-PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+PYPROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
 RELEASES = {entry.package: entry.release for entry in entries() if entry.package}
 
 

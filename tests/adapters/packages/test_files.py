@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import InvalidInputError, adapt
 from sklearn_probsr.cli._trusted_models import load_model
-from tests.packages.cases import TABLE, TWO
+from tests.adapters.packages.cases import TABLE, TWO
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
 

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import FixedThresholdClassifier
 
 from sklearn_probsr import InvalidInputError, adapt
-from tests.packages.cases import PLAIN, RNG, TABLE, THREE, TWO, agree, unseen
+from tests.adapters.packages.cases import PLAIN, RNG, TABLE, THREE, TWO, agree, unseen
 
 pytest.importorskip("xgboost", reason="xgboost is not installed")
 from xgboost import XGBClassifier, XGBRFClassifier

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sklearn_probsr import InvalidInputError, adapt
-from tests.packages.cases import PLAIN, TABLE, THREE, TWO, agree, unseen
+from tests.adapters.packages.cases import PLAIN, TABLE, THREE, TWO, agree, unseen
 
 pytest.importorskip("interpret.glassbox", reason="interpret-core is not installed")
 from interpret.glassbox import ExplainableBoostingClassifier

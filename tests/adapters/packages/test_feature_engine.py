@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import InvalidInputError, adapt
-from tests.packages.cases import RNG, TABLE, THREE, TWO, agree, by_force, unseen
+from tests.adapters.packages.cases import RNG, TABLE, THREE, TWO, agree, by_force, unseen
 
 pytest.importorskip("feature_engine", reason="feature-engine is not installed")
 from feature_engine import discretisation, encoding, imputation, outliers, selection, transformation

@@ -8,7 +8,7 @@ import pytest
 
 from sklearn_probsr import InvalidInputError, adapt
 from sklearn_probsr.adapters import Threshold
-from tests.packages.cases import agree
+from tests.adapters.packages.cases import agree
 
 pytest.importorskip("pygam", reason="pygam is not installed: it needs an older SciPy")
 from pygam import LogisticGAM, f, l, s, te

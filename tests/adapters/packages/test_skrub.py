@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
-from tests.packages.cases import RNG, TABLE, TWO, N, agree, by_force, unseen
+from tests.adapters.packages.cases import RNG, TABLE, TWO, N, agree, by_force, unseen
 
 pytest.importorskip("skrub", reason="skrub is not installed")
 from skrub import GapEncoder, MinHashEncoder, TableVectorizer, tabular_pipeline

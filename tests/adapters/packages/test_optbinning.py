@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
-from tests.packages.cases import RNG, TABLE, TWO, N, agree, unseen
+from tests.adapters.packages.cases import RNG, TABLE, TWO, N, agree, unseen
 
 pytest.importorskip("optbinning", reason="optbinning is not installed")
 from optbinning import BinningProcess, Scorecard

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import InvalidInputError, adapt
-from tests.packages.cases import TABLE, THREE, TWO, agree, by_force, unseen
+from tests.adapters.packages.cases import TABLE, THREE, TWO, agree, by_force, unseen
 
 ce = pytest.importorskip("category_encoders", reason="category-encoders is not installed")
 
