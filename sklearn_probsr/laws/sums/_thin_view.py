@@ -19,7 +19,8 @@ from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import TOL, Row, View
 from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._thin_laws import completed
-from sklearn_probsr.laws.sums._thin_spectrum import Running, ThinSpectrum
+from sklearn_probsr.laws.sums._thin_running import Running
+from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._linear import LinearModel
 
@@ -151,7 +152,7 @@ class ThinCosts(Ranks):
 
     def _worst(self, units: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float64]:
         """About the most that some units can cost."""
-        bad = self.spectrum.worst(self.sign, np.asarray(units, dtype=np.intp))
+        bad = self.spectrum.worst.of(self.sign, np.asarray(units, dtype=np.intp))
         found: NDArray[np.float64] = self.sign * self.own(units) - bad
         return found
 
@@ -181,7 +182,7 @@ class ThinCosts(Ranks):
         The second number is more than what that is off by.
         """
         # What a row's own units add is in its margin too: only the threshold is left of it.
-        total, size = self.spectrum.at_worst(self.sign)
+        total, size = self.spectrum.worst.total(self.sign)
         excess = self.sign * self.model.threshold - total
         worst = self._worst(order)
         left = excess - np.concatenate([[0.0], np.cumsum(worst)])
@@ -193,7 +194,7 @@ class ThinCosts(Ranks):
     @cached_property
     def _beyond(self) -> Fraction:
         """By how much all units exceed the margin at worst, exactly."""
-        return int(self.sign) * Fraction(self.model.threshold) - self.spectrum.exactly_at_worst(
+        return int(self.sign) * Fraction(self.model.threshold) - self.spectrum.worst.exactly(
             self.sign
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -42,6 +43,17 @@ def few_are_thin():
         patch.setattr(_dispatch, "_MANY_UNITS", -1)
         patch.setattr(_thin_spectrum, "_MOSTLY", 0.7)
         patch.setattr(_thin_spectrum, "_DEGREE", 2**9)
+        yield
+
+
+@contextmanager
+def division(of_most: bool):
+    """Divide most units out; what that undoes is looked at node by node."""
+    with pytest.MonkeyPatch.context() as patch:
+        if of_most:
+            changed = {"_SHARE": 2.0, "_FEW_SMALL": -1, "_LEAST_DIVISOR": 0.05, "_GONE": 4.0}
+            for name, value in (changed | {"_RESERVE": 0.1}).items():
+                patch.setattr(_thin_spectrum, name, value)
         yield
 
 
@@ -97,10 +109,16 @@ def exactly(model: ArgmaxModel, x: Any, rows: Any, counts: Any) -> dict[Any, Fra
     return found
 
 
-@settings(max_examples=examples(40), deadline=None)
+@pytest.mark.parametrize("of_most", [False, True])
+@settings(max_examples=examples(24), deadline=None)
 @given(cases(), st.sampled_from([0.5, 0.75, 0.9, 1.0]), st.booleans())
-def test_bounds_hold_and_claims_are_true(case: Any, delta: float, given_chances: bool):
+def test_bounds_hold_and_claims_are_true(of_most: bool, case: Any, delta: float, chances: bool):
     """The truth lies within the bounds of every set; what is claimed holds among all sets."""
+    with division(of_most):
+        check(case, delta, chances)
+
+
+def check(case: Any, delta: float, given_chances: bool) -> None:
     model, x, rows, counts = case
     if given_chances and model.units is None and counts is None:
         ones = np.array(rows).sum(axis=0)
