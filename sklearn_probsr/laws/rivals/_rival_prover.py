@@ -203,15 +203,13 @@ class RivalProver(Prover):
         left: NDArray[np.bool_] | None = None
         fixed = frozenset([*self.forced, *chosen])
         for one in sorted(self.provers, key=lambda one: one.costs.glance(fixed).lower):
-            each = (refuter.subsets_left(0, chosen, 2 ** len(chosen)) for refuter in one.refuters())
-            masks = next((found for found in each if found is not None), None)
-            if masks is None:
+            known = next((each for each in one.refuters() if each.tells(chosen)), None)
+            if known is None:
                 continue
             if left is None:
-                left = masks
+                left = known.subsets_left(0, chosen, 2 ** len(chosen))
             else:
-                known = {mask.tobytes() for mask in masks}
-                left = left[[mask.tobytes() in known for mask in left]]
-            if len(left) == 0:
+                left = left[known.still_left(0, chosen, left)]
+            if left is not None and len(left) == 0:
                 break
         return left

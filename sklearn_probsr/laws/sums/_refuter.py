@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines.sums._listed_sets import still_left
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.engines.sums._stochastic_order import Laws, undominated, within
@@ -183,6 +184,13 @@ class Refuter:
         free = np.zeros((n, n), dtype=np.bool_)
         units = np.array(chosen, dtype=np.int64)
         return self.sets_left(r, Branch((), units, free, n - 1), room, self.shared.wide)
+
+    def still_left(
+        self, r: int, chosen: Sequence[int], sets: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Return which of some sets, masks of units that spectra know, may reach the level."""
+        places = self._position[np.array(chosen, dtype=np.int64)]
+        return still_left(self.shared.wide, self._scene(r), places, sets, self.level.low)
 
     def sets_left(
         self, r: int, branch: Branch, room: int, spectrum: Spectrum

@@ -247,3 +247,25 @@ def test_a_set_is_found_without_room(kind: str):
     assert verdict == 1
     assert len(sets) == 1
     assert case.truth.share(sets[0]) >= Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("seed", cases(2))
+def test_no_set_that_reaches_the_level_is_left_out_of_a_list(kind: str, seed: int):
+    """Of all subsets of some units, one by one and depth first; hardly any other is kept."""
+    case = MAKERS[kind](seed)
+    chosen = list(range(6 if INTERPRETED else 8))
+    masks = np.arange(2 ** len(chosen) - 1)[:, None] >> np.arange(len(chosen)) & 1 == 1
+    bits = masks @ (1 << np.array(chosen))
+    for delta in levels(case, 4):
+        refuter = case.refuter(delta)
+        shares = [Fraction(int(k), case.truth.whole) for k in case.truth.kept[bits]]
+        reach = np.array([share >= delta for share in shares])
+        listed = refuter.still_left(0, chosen, masks)
+        assert (reach <= listed).all()
+        found = refuter.subsets_left(0, chosen, 2 ** len(chosen))
+        assert found is not None
+        assert {mask.tobytes() for mask in found} == {mask.tobytes() for mask in masks[listed]}
+        if not INTERPRETED:
+            near = np.array([share >= delta - Fraction(1, 50) for share in shares])
+            assert (listed <= near).all()
