@@ -9,6 +9,7 @@ coupling is looked for (Lemma 148).
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -31,17 +32,20 @@ _MOST_COUPLED = 24
 # Units with more states than this together are not compared before all rivals at once.
 _MOST_STATES = 2**14
 
+# Whole numbers are compared many times as fast.
+Number = Fraction | int
+
 
 class Costs(NamedTuple):
     """What a unit may cost before each rival, state by state, and how likely each state is."""
 
-    vectors: list[tuple[Fraction, ...]]
+    vectors: list[tuple[Number, ...]]
     chances: list[int]
 
     @classmethod
-    def of(cls, vectors: Sequence[Sequence[Fraction]], chances: Sequence[int]) -> Costs:
+    def of(cls, vectors: Sequence[Sequence[Number]], chances: Sequence[int]) -> Costs:
         """Return those of a unit; states that never occur are left out, equal ones put together."""
-        law: dict[tuple[Fraction, ...], int] = {}
+        law: dict[tuple[Number, ...], int] = {}
         for vector, chance in zip(vectors, chances, strict=True):
             if chance:
                 law[tuple(vector)] = law.get(tuple(vector), 0) + chance
@@ -95,10 +99,32 @@ class StateWorths:
     def _each(self) -> list[list[Worths]]:
         return [self.source.worths(duel.linear) for duel in self.duels]
 
+    @cached_property
+    def _times(self) -> list[int]:
+        """What makes all contributions before each rival whole numbers."""
+        return [
+            math.lcm(*(value.denominator for values, _ in worths for value in values))
+            for worths in self._each
+        ]
+
+    @cached_property
+    def _whole(self) -> list[list[list[int]]]:
+        """The contributions, so many times as large."""
+        each = zip(self._each, self._times, strict=True)
+        return [
+            [[int(v * times) for v in values] for values, _ in worths] for worths, times in each
+        ]
+
     def costs(self, unit: int, known: Sequence[Fraction]) -> Costs:
-        """Return what a unit may cost, if it contributes so much before each rival as it is."""
-        each = zip(self._each, known, strict=True)
-        costs = [[own - value for value in worths[unit][0]] for worths, own in each]
+        """Return what a unit may cost, if it contributes so much before each rival as it is.
+
+        Costs before one rival are all as many times as large, which no comparison minds.
+        """
+        costs = []
+        for whole, times, value in zip(self._whole, self._times, known, strict=True):
+            own: Number = value * times
+            own = int(own) if own.denominator == 1 else own
+            costs.append([own - each for each in whole[unit]])
         return Costs.of(list(zip(*costs, strict=True)), self._each[0][unit][1])
 
 
