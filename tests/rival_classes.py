@@ -20,6 +20,7 @@ from sklearn_probsr.laws.rivals._rival_prover import RivalProver
 from sklearn_probsr.laws.sums import _independent
 
 ROWS = 10
+DELTA = Fraction("0.8")
 
 
 class Rivals:
@@ -79,7 +80,7 @@ class Rivals:
         }
 
 
-def check(case: Rivals, delta: Fraction, **options: Any) -> Any:
+def check(case: Rivals, delta: Fraction = DELTA, **options: Any) -> Any:
     """Search a case, and hold every claim and bound against the truth."""
     truth = case.truth()
     reason = sufficient_reason(case.model, case.x, delta=delta, distribution=case.law, **options)
@@ -112,7 +113,7 @@ def pairs_alone() -> Iterator[None]:
     with ExitStack() as stack:
         for where, name, instead in (
             (_independent, "are_few", lambda *_: False),
-            (_rival_costs, "_together", certain),
+            (_rival_costs, "together", certain),
             (_rival_costs, "_SLIGHT", (0.0,) * 3),
             (RivalProver, "verdict", Prover.verdict),
             (RivalProver, "bound_least", Prover.bound_least),

@@ -37,6 +37,8 @@ _DEGREE = 2**12
 _MOST_BYTES = 2**29
 # The same of what is known of pairs of rivals.
 _MOST_PAIRED = 2**26
+# What states are worth is kept for so many winners.
+_MOST_WINNERS = 16
 # Completions that are drawn at once: so many numbers.
 _CELLS = 2**20
 
@@ -49,7 +51,7 @@ class IndependentDuels(Law):
         self.argmax, self.source = model, source
         self._laws: Memo[IndependentLaw] = Memo(_MOST_BYTES, _tables)
         self._pairs: Memo[Pairs] = Memo(_MOST_PAIRED, attrgetter("nbytes"))
-        self._worths: Memo[StateWorths] = Memo(1)  # those of the last winner
+        self._worths: Memo[StateWorths] = Memo(_MOST_WINNERS)
 
     @property
     def means(self) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.laws._contributions import Listed
-from sklearn_probsr.laws._sources import Source, Worths
+from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.laws.sums._independent import IndependentLaw
 
 __all__ = ["Costs", "StateWorths", "above_in_all", "is_coupled", "orders_suffice"]
@@ -96,24 +96,18 @@ class StateWorths:
         return all(isinstance(seen, Listed) and seen.atoms <= _MOST_STATES for seen in each)
 
     @cached_property
-    def _each(self) -> list[list[Worths]]:
-        return [self.source.worths(duel.linear) for duel in self.duels]
+    def _each(self) -> list[tuple[int, list[list[int]]]]:
+        """What units contribute before each rival, so many times as large, in whole numbers."""
+        found = []
+        for duel in self.duels:
+            worths = [values for values, _ in self.source.worths(duel.linear)]
+            times = math.lcm(*(value.denominator for values in worths for value in values))
+            found.append((times, [[int(value * times) for value in values] for values in worths]))
+        return found
 
     @cached_property
-    def _times(self) -> list[int]:
-        """What makes all contributions before each rival whole numbers."""
-        return [
-            math.lcm(*(value.denominator for values, _ in worths for value in values))
-            for worths in self._each
-        ]
-
-    @cached_property
-    def _whole(self) -> list[list[list[int]]]:
-        """The contributions, so many times as large."""
-        each = zip(self._each, self._times, strict=True)
-        return [
-            [[int(v * times) for v in values] for values, _ in worths] for worths, times in each
-        ]
+    def _chances(self) -> list[list[int]]:
+        return [list(chances) for _, chances in self.source.worths(self.duels[0].linear)]
 
     def costs(self, unit: int, known: Sequence[Fraction]) -> Costs:
         """Return what a unit may cost, if it contributes so much before each rival as it is.
@@ -121,11 +115,11 @@ class StateWorths:
         Costs before one rival are all as many times as large, which no comparison minds.
         """
         costs = []
-        for whole, times, value in zip(self._whole, self._times, known, strict=True):
+        for (times, worths), value in zip(self._each, known, strict=True):
             own: Number = value * times
             own = int(own) if own.denominator == 1 else own
-            costs.append([own - each for each in whole[unit]])
-        return Costs.of(list(zip(*costs, strict=True)), self._each[0][unit][1])
+            costs.append([own - worth for worth in worths[unit]])
+        return Costs.of(list(zip(*costs, strict=True)), self._chances[unit])
 
 
 class _Unit:

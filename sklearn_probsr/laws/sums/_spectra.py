@@ -40,6 +40,8 @@ _LOW = 2**10
 _COARSE = 2**9
 # With more values than this a unit, a characteristic function takes long, and decays at once.
 _FEW_VALUES = 8
+# Numbers are ranked as whole ones if that makes them longer by no more than so many digits.
+_MOST_BITS = 2**12
 # Contributions whose comparison is remembered.
 _MOST_VIEWS = 2**17
 
@@ -317,6 +319,9 @@ class Shared:
 
 def ranks(numbers: Sequence[Fraction | int]) -> NDArray[np.int64]:
     """Return the place of each number among those that occur."""
+    times = math.lcm(*(number.denominator for number in numbers))
+    if times.bit_length() <= _MOST_BITS:  # whole numbers are compared many times as fast
+        numbers = [number.numerator * (times // number.denominator) for number in numbers]
     rank = {number: i for i, number in enumerate(sorted(set(numbers)))}
     return np.array([rank[number] for number in numbers], dtype=np.int64)
 

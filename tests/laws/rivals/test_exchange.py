@@ -14,7 +14,7 @@ from sklearn_probsr.laws._task import Effort, Limits, Task
 from sklearn_probsr.laws.rivals._exchange import Costs, is_coupled, orders_suffice
 from sklearn_probsr.laws.rivals._rival_prover import RivalProver
 from sklearn_probsr.search._local import search
-from tests.laws.rivals.test_rivals import DELTA, Rivals, check
+from tests.rival_classes import DELTA, Rivals, check
 
 F = Fraction
 

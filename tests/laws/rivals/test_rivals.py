@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -13,9 +12,7 @@ import pytest
 from sklearn_probsr import ArgmaxModel, Marginals, Unit, law_of, sufficient_reason
 from sklearn_probsr.laws.rivals._duels import IndependentDuels
 from sklearn_probsr.laws.rivals._pairs import PairedSets
-from tests.rival_classes import Rivals, check, pairs_alone, told_by_pairs
-
-DELTA = Fraction("0.8")
+from tests.rival_classes import DELTA, Rivals, check, pairs_alone, told_by_pairs
 
 
 @pytest.fixture
