@@ -62,7 +62,8 @@ class Background(Data):
     sample : int or None, default=None
         How many rows, drawn at random, reasons are searched on. The guarantee of the set found is
         counted over all rows all the same, and so is all that is proved of it; where it misses
-        delta, the search goes on with twice as many. None, or as many as there are: all rows.
+        delta, the search goes on with twice as many. None, or as many as there are: all rows. (Of
+        several classes and many rows, no more are searched at a time than memory has room for.)
     random_state : int, default=0
         The seed of that draw.
 

@@ -18,6 +18,7 @@ from sklearn_probsr import (
     Unit,
     sufficient_reason,
 )
+from sklearn_probsr.laws.rows import _parted_view
 from tests.benchmarks.cases import DELTA
 from tests.benchmarks.measure import best_times, run_process
 from tests.benchmarks.report import Row, Table, at_most, seconds, times
@@ -47,8 +48,8 @@ MEMORY = (
 )
 GROWTH = (1_000, 10_000, 100_000, 1_000_000)
 _DRAWN = """
-from tests.benchmarks.rows import draw, explain
-explain(draw(500, {d}, {classes}))  # compiled and imported in either process
+from tests.benchmarks.rows import draw, explain, warm_up
+warm_up({d}, {classes})
 case = draw({n}, {d}, {classes})
 """
 
@@ -113,6 +114,14 @@ def explain(case: Case) -> None:
     law = Background(case.rows)
     for x in case.asked:
         sufficient_reason(case.model, x, delta=DELTA, distribution=law)
+
+
+def warm_up(d: int, classes: int) -> None:
+    """Load all that is compiled, for few rows and for many, by rows that take no memory."""
+    explain(draw(500, d, classes))
+    many, _parted_view._MANY_CELLS = _parted_view._MANY_CELLS, 0
+    explain(draw(60, d, classes))
+    _parted_view._MANY_CELLS = many
 
 
 def _model(weights: np.ndarray, threshold: float) -> LinearModel:

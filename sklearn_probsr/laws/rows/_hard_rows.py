@@ -61,21 +61,21 @@ def all_lose(
     at: NDArray[np.intp],
     sets: tuple[list[int], list[int], int],
     spare: int,
-    closest: bool,
+    few: int,
 ) -> bool:
     """Tell whether all sets that may be left out lose some rows of more than ``spare``.
 
     ``sets`` are an order, what is forced beside it, and how many of the order are mixed. Rows are
     looked at piece by piece, those first that are lost most easily: once the rest would have to
-    lose more than a piece did, it is given up. With ``closest`` each row is looked at before one
-    rival alone: what is lost to it is lost.
+    lose more than a piece did, it is given up. Each row is looked at before a ``few`` rivals alone:
+    what is lost to them is lost.
     """
     order, forced, mixed = sets
     left = int(view.weights[at].sum())
     lost = np.zeros(2**mixed - 1 + len(order) - mixed, dtype=np.int64)
     for piece in view.pieces(len(order) + len(forced), at):
         rows = with_fixed(piece, order, forced)
-        rows = _before_closest(rows) if closest else rows
+        rows = _before_closest(rows, few)
         before = int(lost.min(initial=spare + 1))
         lose(rows, np.arange(len(order)), mixed, piece.doubt, spare, lost)
         least = int(lost.min(initial=spare + 1))
@@ -95,10 +95,13 @@ def with_fixed(view: PartedView, units: Sequence[int], forced: Sequence[int]) ->
     return Rows(margins, view.weights, view.gains(units))
 
 
-def _before_closest(rows: Rows) -> Rows:
-    """Return the rows before that rival alone to whom each is lost soonest."""
+def _before_closest(rows: Rows, few: int) -> Rows:
+    """Return the rows before those few rivals to whom each is lost soonest."""
     n = len(rows.weights)
     left = rows.margins + rows.gains.sum(axis=0) - rows.gains.max(axis=0, initial=0)
-    rivals = left.reshape(n, -1)
-    at = np.arange(n) * rivals.shape[1] + rivals.argmin(axis=1)
+    each = left.reshape(n, -1)
+    if few >= each.shape[1]:
+        return rows
+    closest = np.argpartition(each, few - 1, axis=1)[:, :few]
+    at = (np.arange(n)[:, None] * each.shape[1] + closest).ravel()
     return Rows(rows.margins[at], rows.weights, rows.gains.take(at, axis=1))

@@ -32,6 +32,8 @@ _TIMES, _MORE_TIMES, _LEAST = 4, 10, 1024
 _ENOUGH, _MANY_GAINS, _TRIES = 4, 2**18, 8
 # The most numbers in the table of its branch and bound.
 _ROOM = 2**19
+# What is lost to so many of the closest rivals of a row is mostly enough.
+_FEW_RIVALS = 3
 # Where nearly all rows have to be kept, those that are lost join the part.
 _NEARLY_ALL = Fraction(999, 1000)
 
@@ -250,14 +252,14 @@ class PartProver(Prover):
     def _are_needed(self, order: list[int], mixed: int) -> bool:
         """Prove by the rows that are lost most easily that nothing can be left out of a set.
 
-        What is lost before the closest rival of each row is lost, and mostly enough; else all
-        rivals are looked at.
+        What is lost to the closest rivals of each row is lost, and mostly enough; else all rivals
+        are looked at.
         """
         exposed = self.seen.leads([*self.forced, *order]).exposed
         places = self._worst(exposed, _MORE_TIMES)
-        ways = (True, False) if self.seen.rivals > 1 else (False,)
+        ways = dict.fromkeys((min(_FEW_RIVALS, self.seen.rivals), self.seen.rivals))
         sets = (order, self.forced, mixed)
-        return any(all_lose(self.seen, places, sets, self.spare, closest) for closest in ways)
+        return any(all_lose(self.seen, places, sets, self.spare, few) for few in ways)
 
     def _worst(
         self, margins: NDArray[np.int64] | NDArray[np.float64], times: int

@@ -77,9 +77,10 @@ class ReplacementDuels(RowsLaw):
     def first_part(self, view: PartedView, task: Task) -> int | None:
         """Return how many rows a search begins with; None for all."""
         asked = super().first_part(view, task)
-        if asked is not None:
+        if not view.is_large:
             return asked
-        return _first_part(view) if view.is_large else None
+        few = _first_part(view)
+        return few if asked is None else min(few, asked)
 
     def before(self, row: Row) -> list[Replacement]:
         """Return an instance before each of its rivals."""
