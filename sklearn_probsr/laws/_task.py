@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -14,7 +16,7 @@ from sklearn_probsr.laws._feature_sets import FeatureSets, SetsWriter
 from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable"]
+__all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable", "visits_in"]
 
 # Long enough for every word of minimality.
 WORD = "<U20"
@@ -26,9 +28,12 @@ _NODES = 5_000_000
 # Of background rows so many are visited where all their gains fit a processor's cache: it is there
 # that a visit takes less than a nanosecond, and that most proofs end.
 _VISITS, _FEW_GAINS = 10_000_000, 2**17
+# The share of a time limit that is kept for what is claimed of the set found.
+_FOR_CLAIMS = 0.25
 # What a message calls its row; an error calls it by its number.
 _THIS_ROW = "this row"
-# For each second of a time limit a search that rounds makes so many visits, in a third of it.
+# For each second of a time limit a search over rows makes so many visits: one that rounds in a
+# third of it.
 _EACH_SECOND = 500_000_000
 
 
@@ -91,8 +96,7 @@ class Effort:
         ten milliseconds over background rows, and a tenth of a second over independent units, if
         ``prove="auto"``, and 200,000 if ``prove=True``.
     time_limit : float
-        Seconds that an integer programme, or refuting sets of independent units, may take for a
-        row, if ``prove=True``.
+        Seconds that the search of a row may take, if ``prove=True``, once it has a set.
     limits : Limits
     """
 
@@ -146,7 +150,7 @@ class Effort:
         """Return how many may be in a thorough search that rounds: a third of the time limit."""
         if not self.thorough or self.max_evals is not None:
             return self.visits(n) if self.thorough else 0
-        return max(self.visits(n), int(min(self.time_limit, 1e6) * _EACH_SECOND))
+        return max(self.visits(n), visits_in(self.time_limit))
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,8 @@ class Task:
     allowed : ndarray of bool, shape (rows, units), or None
         Which units of every row may be chosen, by these two; None: all. Of a task of one row it has
         one line.
+    until : float
+        When the time to look for smaller sets is up, by the clock of ``time.monotonic``.
     """
 
     delta: Fraction
@@ -189,6 +195,7 @@ class Task:
     supporting_only: bool = False
     prices: Prices | None = None
     allowed: NDArray[np.bool_] | None = field(default=None, compare=False)
+    until: float = field(default=math.inf, compare=False)
 
     @property
     def restricted(self) -> bool:
@@ -206,8 +213,34 @@ class Task:
         return self if self.allowed is None else replace(self, allowed=self.allowed[rows])
 
     def of_row(self, i: int) -> Task:
-        """Return what is asked of one row."""
-        return self.of_rows(slice(i, i + 1))
+        """Return what is asked of one row, whose time begins to run."""
+        return self.of_rows(slice(i, i + 1)).timed()
+
+    def timed(self) -> Task:
+        """Return the same from now on: a row may take so long, unless it has less time left."""
+        if not self.effort.thorough:
+            return self
+        until = time.monotonic() + (1 - _FOR_CLAIMS) * self.effort.time_limit
+        return replace(self, until=min(until, self.until))
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time for smaller sets is up: what is not proved by now is left open."""
+        return self.until < math.inf and time.monotonic() > self.until
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all of the time is up, also that for what is claimed of a set."""
+        later = self.until + _FOR_CLAIMS * self.effort.time_limit
+        return later < math.inf and time.monotonic() > later
+
+    @property
+    def seconds(self) -> float:
+        """How many seconds are left, of those that a programme may take."""
+        limit = self.effort.time_limit
+        if self.until == math.inf:
+            return limit
+        return min(max(self.until - time.monotonic(), 0.0), limit)
 
     def may_choose(self, n: int, units: int) -> NDArray[np.bool_]:
         """Tell which units of n rows may be chosen: neither forced nor barred."""
@@ -292,6 +325,11 @@ class Found:
         self.lower[i], self.upper[i] = guarantee.lower, guarantee.upper
         if guarantee.exact is not None:
             self.exact[i] = guarantee.exact
+
+
+def visits_in(seconds: float) -> int:
+    """Return how many visits of rows take about a third of so many seconds."""
+    return int(min(seconds, 1e6) * _EACH_SECOND)
 
 
 def of_row(message: str, i: int) -> str:

@@ -179,13 +179,18 @@ def _by_asking(decision: Decision, reason: SufficientReason) -> _Said:
     """Ask for reasons without each feature of one, and with each of the others.
 
     Every reason of that size that turns up answers for all of its features, and for those it lacks.
+    When the time is up, what was not asked stays undecided.
     """
+    timed = decision.task.timed()
     size, forced = reason.size, set(decision.task.include)
     shared, seen = set(reason.features), set(reason.features)
     undecided = set()
     necessary = set(forced)
     for feature in reason.features:
         if feature in forced or feature not in shared:
+            continue
+        if timed.is_late:
+            undecided.add(feature)
             continue
         verdict, other = decision.fits(size, exclude=[feature])
         if verdict:
@@ -199,6 +204,9 @@ def _by_asking(decision: Decision, reason: SufficientReason) -> _Said:
     undecided.update(others[_MOST_ASKED:])
     for feature in others[:_MOST_ASKED]:
         if feature in seen:
+            continue
+        if timed.is_late:
+            undecided.add(feature)
             continue
         verdict, other = decision.fits(size, include=[feature])
         if verdict:

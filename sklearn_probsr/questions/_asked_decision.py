@@ -55,7 +55,7 @@ class Decision:
     def is_hopeless(self, exclude: Collection[int], include: Collection[int] = ()) -> bool:
         """Tell whether it is proved that no set without some features reaches delta."""
         inside, outside = (*self.task.include, *include), (*self.task.exclude, *exclude)
-        task = replace(self.task, include=inside, exclude=outside, flag=True)
+        task = replace(self.task, include=inside, exclude=outside, flag=True).timed()
         if self.law.conditional:  # its own search says below which size nothing is enough
             allowed = len(inside) + int(task.may_choose(1, self.law.model.n_units).sum())
             return self.reason(include, exclude).size_lower > allowed

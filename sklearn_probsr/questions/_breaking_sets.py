@@ -22,6 +22,8 @@ __all__ = ["BreakingSet", "breaking_set", "breaking_set_of"]
 
 # So many reasons are collected before a smaller claim is made; more with prove=True.
 _ROUNDS, _MANY_ROUNDS = 60, 2000
+# Beyond the time to collect them, so many times as much is there to spare features.
+_FOR_SPARING = 1.0
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,8 @@ def breaking_set(
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at; see `sufficient_reasons`.
     time_limit : float, default=10.0
-        The most seconds to collect reasons that a breaking set must hit.
+        The most seconds to collect reasons that a breaking set must hit; what it does not need is
+        then left out for no longer than that.
 
     Returns
     -------
@@ -202,6 +205,7 @@ class _Duality:
         self.met = [frozenset(first.features)]
         effort = decision.task.effort
         self.until = time.monotonic() + effort.time_limit
+        self.over = self.until + _FOR_SPARING * effort.time_limit
         self.rounds = _MANY_ROUNDS if effort.thorough else _ROUNDS if effort.wanted else 1
         self.seconds = effort.time_limit
 
@@ -222,25 +226,34 @@ class _Duality:
     def _meet(self, barred: set[int]) -> bool:
         """Meet reasons that a set does not hit, each disjoint from those met before it."""
         barred, met = set(barred), False
-        while True:
+        while not met or time.monotonic() <= self.until:
             reason = self.decision.reason(exclude=sorted(barred))
             if reason.status != "ok":
                 return met
             self.met.append(frozenset(reason.features))
             barred |= set(reason.features)
             met = True
+        return met
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether all of the time is up, also that for sparing features."""
+        return time.monotonic() > self.over
 
     def _pruned(self, least: int) -> tuple[set[int], str, int]:
         """Leave features out, the most telling first, until it breaks; spare what can be spared."""
         decision = self.decision
         order = decision.law.prover(decision.law.view(decision.row), decision.task).members
         sizes = range(1, len(order) + 1)
-        size = next((k for k in sizes if decision.is_hopeless(order[:k])), None)
+        told = (decision.is_hopeless(order[:k]) for k in sizes if not self._is_over)
+        size = next((k for k, breaks in enumerate(told, 1) if breaks), None)
         if size is None:
             return set(order), "undecided", least
         chosen, open_ones = set(order[:size]), False
         for u in reversed(order[: len(chosen)]):
-            if decision.is_hopeless(chosen - {u}):
+            if self._is_over:
+                open_ones = True
+            elif decision.is_hopeless(chosen - {u}):
                 chosen.discard(u)
             else:
                 open_ones |= decision.reason(exclude=sorted(chosen - {u})).status != "ok"

@@ -39,7 +39,9 @@ def search_cheapest(law: Law, rows: Any, task: Task) -> tuple[Found, NDArray[np.
     """
     prices = task.prices
     assert prices is not None
-    task = replace(task, slack=None)
+    # Half of the time is for the fewest features.
+    effort = replace(task.effort, time_limit=task.effort.time_limit / 2)
+    task = replace(task, slack=None, effort=effort)
     found = search(law, rows, task)
     forced = prices.total(task.include)
     least = [forced] * len(rows)
@@ -166,16 +168,18 @@ class _Cheapest:
         scout = self.scout
         limit = self._count(best) - 1
         few, many = scout.branches
-        budget = many if effort.thorough else few
+        task = self.prover.task
+        budget = min(many, scout.branches_in(task.seconds)) if effort.thorough else few
         budget = budget if effort.max_evals is None else effort.max_evals
         outcome = scout.branched(limit, self.most, self.fewest, budget)
         if outcome is None:
-            outcome = Branching(scout, limit, self.most, self.fewest, budget).run()
+            outcome = Branching(scout, limit, self.most, self.fewest, budget, task).run()
         if outcome.found is not None:
             best = set(scout.units(outcome.found))
         floor = outcome.least if outcome.complete else self._root_floor(self._count(best) - 1)
         self.floor = max(self.floor, floor)
-        if effort.thorough and self.prover.task.most is None and self._count(best) > self.floor:
+        may_ask = effort.thorough and task.most is None and not task.is_late
+        if may_ask and self._count(best) > self.floor:
             best = self._programmed(best)
         return best
 
@@ -197,7 +201,7 @@ class _Cheapest:
         scout = self.scout
         low, high = self.floor - 1, limit + 1  # hopeless up to low
         for _ in range(_STEPS):
-            if high - low <= 1:
+            if high - low <= 1 or self.prover.task.is_late:
                 break
             middle = (low + high) // 2
             rest = [j for j, price in enumerate(scout.prices) if price <= middle]
@@ -211,12 +215,15 @@ class _Cheapest:
 class Branching:
     """Branch and bound over the sets of members that count at most ``limit`` (Proposition 91).
 
-    ``limit`` falls with every set that is found; ``budget`` is how many branches are followed.
+    ``limit`` falls with every set that is found; ``budget`` is how many branches are followed, as
+    long as the task has time.
     """
 
-    def __init__(self, scout: Scout, limit: int, most: int, fewest: int, budget: int) -> None:
+    def __init__(
+        self, scout: Scout, limit: int, most: int, fewest: int, budget: int, task: Task
+    ) -> None:
         self.scout, self.limit, self.most, self.fewest = scout, limit, most, fewest
-        self.budget = budget
+        self.budget, self.task = budget, task
         self.found: list[int] | None = None
         self._open: int | None = None
 
@@ -231,7 +238,7 @@ class Branching:
         scout = self.scout
         stack: list[tuple[int, tuple[int, ...], int, int, bool]] = [(0, (), 0, 0, False)]
         while stack:
-            if self.budget <= 0:
+            if self.budget <= 0 or self.task.is_late:
                 return False
             self.budget -= 1
             at, taken, count, blocked, new = stack.pop()

@@ -78,7 +78,7 @@ class _Search:
             if not verdict:
                 return chosen, "best-of-size", 0.0
             chosen = prover.pruned(prover.in_order(chosen))
-        elif self.task.effort.wanted:
+        elif self.task.effort.wanted and not self.task.is_late:
             chosen = prover.improve(chosen)
         if len(chosen) == prover.least:
             return chosen, "minimum", 0.0
@@ -109,13 +109,13 @@ class _Search:
         """Look for smaller sets until there is none (proved) or none is found.
 
         Where a size stays open, smaller ones may not: then less is proved. With no set to start
-        from, the first sets looked for are those of all sizes.
+        from, the first sets looked for are those of all sizes. With one, the time may be up.
         """
         prover, wanted = self.prover, self.task.effort.wanted or self.prover.view.chain
-        if chosen and wanted:
+        if chosen and wanted and not self._is_late:
             prover.bound_least(len(chosen))
         size = len(prover.members) if chosen is None else len(chosen) - 1
-        while size >= prover.least:
+        while size >= prover.least and not (chosen is not None and self._is_late):
             verdict, found = prover.look(size) if wanted or chosen is None else (None, set())
             if verdict:
                 chosen = prover.pruned(prover.in_order(found))  # it may hold what it does not need
@@ -127,3 +127,8 @@ class _Search:
             else:
                 size -= 1
         return chosen
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether the time of a row is up; where sets are prefixes, a look is nothing."""
+        return self.task.is_late and not self.prover.view.chain

@@ -80,10 +80,10 @@ class RivalProver(Prover):
         """Raise ``least``: no set is smaller than the smallest of a duel (Lemma 80)."""
         for one in self.provers:
             self._raise_by(one, size)
-        search = self._search if self.least < size else None
+        search = self._search if self.least < size and not self.task.is_late else None
         if search is None:
             return
-        purse, allowance = Purse(self.task.effort), Allowance.of(self.task.effort)
+        purse, allowance = Purse(self.task), Allowance.of(self.task.effort)
         while self.least < size:
             self._looked = self._judged(search.open_sets(self.least, allowance, purse), purse)
             if self._looked[0] is not False:
@@ -136,13 +136,17 @@ class RivalProver(Prover):
         """Raise ``least`` by a duel: from a guess upwards as far as it goes, or else downwards."""
         size = min(size, len(one.members) + 1)  # it has no larger sets
         asked = min(max((one.guess(one.members) or 0) - 1, self.least), size - 1)
-        while asked >= self.least and one.look(asked)[0] is not False:
+        while asked >= self.least and not self._refutes(one, asked):
             asked -= 1
         if asked < self.least:
             return
         self.least = asked + 1
-        while self.least < size and one.look(self.least)[0] is False:
+        while self.least < size and self._refutes(one, self.least):
             self.least += 1
+
+    def _refutes(self, one: IndependentProver, size: int) -> bool:
+        """Tell whether a duel refutes all sets of a size, while there is time."""
+        return not self.task.is_late and one.look(size)[0] is False
 
     # --- what is proved of a set -------------------------------------------------------------
 
@@ -154,7 +158,7 @@ class RivalProver(Prover):
         others = [u for u in self.orders[-1] if u not in chosen][:_OUTSIDERS]
         self.rivals.pairs.settle([*self.forced, *chosen, *others])
         found, word = self._claimed(chosen)
-        if word.startswith("near-") and self.task.effort.wanted:
+        if word.startswith("near-") and self.task.effort.wanted and not self.task.is_over:
             for other in islice(self._neighbours(found, others), _NEIGHBOURS):
                 swapped, claimed = self._claimed(other)
                 if not claimed.startswith("near-") and len(swapped) <= len(found):
@@ -170,13 +174,16 @@ class RivalProver(Prover):
 
     def _claimed(self, chosen: set[int]) -> tuple[set[int], str]:
         """Return a set, or a smaller one, from which nothing can be left out as far as is told."""
+        over = self.task.is_over
+        if over:
+            return chosen, "near-locally-minimal"
         word, left = self._removals(self.in_order(chosen))
         if left is None:
             found, word, _ = super().claim(chosen)
             return found, word
         open_ones = len(left) > _MOST_OPEN
         for smaller in left[:_MOST_OPEN]:
-            verdict = self.sharp_verdict(smaller)
+            verdict = None if self.task.is_over else self.sharp_verdict(smaller)
             if verdict:
                 return self._claimed(self.pruned(self.in_order(smaller)))
             open_ones |= verdict is None

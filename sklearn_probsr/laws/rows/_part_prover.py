@@ -174,7 +174,7 @@ class PartProver(Prover):
             return None
         best = min(sets, key=lambda s: (len(s), -inner.weight(s)))
         wanted = self.task.effort.wanted
-        while wanted and best:
+        while wanted and best and not self.task.is_late:
             reached, smaller = inner.look(len(best) - 1)
             if not reached:
                 break

@@ -19,7 +19,7 @@ from sklearn_probsr.engines.rows._pruning import are_needed, prune
 from sklearn_probsr.engines.rows._rounded_search import Rounded, rounded_search, rounded_up
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._scout import Scout
-from sklearn_probsr.laws._task import Task
+from sklearn_probsr.laws._task import Task, visits_in
 from sklearn_probsr.laws.rows._rows_scout import RowsScout
 from sklearn_probsr.laws.rows._rows_view import RowsView, places
 from sklearn_probsr.model._enclosure import Enclosure
@@ -28,6 +28,8 @@ __all__ = ["RowsProver"]
 
 # Of more gains the relaxation of a programme is too weak to prove what the other searches do not.
 _MOST_PROGRAMMED = 2**16
+# With less time a programme would not get beyond its start.
+_LEAST_SECONDS = 0.05
 
 
 class RowsProver(Prover):
@@ -111,7 +113,7 @@ class RowsProver(Prover):
         each = [prices[u] for u in self.members]
         if max(each, default=0) > MOST_PRICE:
             return None, 0
-        left, seconds = self.needed - self.safe, self.task.effort.time_limit
+        left, seconds = self.needed - self.safe, self.task.seconds
         costs = np.array(each, dtype=np.int64)
         mask, bound = solve(self.rows, left, -self.doubt, below, seconds, costs)
         if mask is None:
@@ -171,7 +173,8 @@ class RowsProver(Prover):
     def _deep_look(self, size: int) -> tuple[bool | None, set[int]]:
         """Look for sets with gains rounded up, the smallest first; what is refuted stays so."""
         for k in range(self.least, size + 1):
-            verdict, found, spent = self._look_rounded(k, self.needed, self.deep, size + 1)
+            visits = self._in_time(self.deep)
+            verdict, found, spent = self._look_rounded(k, self.needed, visits, size + 1)
             self.deep -= spent
             if verdict is None:
                 self.deep = 0  # what is left is the exact search, and the programme
@@ -182,11 +185,12 @@ class RowsProver(Prover):
 
     def _programmed(self, size: int) -> tuple[bool | None, set[int]]:
         """Look for a set of at most a size by an integer programme, once for each such size."""
-        if size >= self.tried or self.rows.gains.size > _MOST_PROGRAMMED:
+        large = self.rows.gains.size > _MOST_PROGRAMMED
+        if size >= self.tried or large or self.task.seconds < _LEAST_SECONDS:
             return None, set()
         self.tried = size
         left, floor = self.needed - self.safe, -self.doubt
-        mask, bound = solve(self.rows, left, floor, size + 1, self.task.effort.time_limit)
+        mask, bound = solve(self.rows, left, floor, size + 1, self.task.seconds)
         self.least = max(self.least, bound)
         if mask is not None:
             found = {self.members[j] for j in np.flatnonzero(mask)}
@@ -212,19 +216,22 @@ class RowsProver(Prover):
             return False, set()
         if size < len(self._kept) and needed - self.safe > self._kept[size]:
             return False, set()  # Lemma 32 (i)
-        rounded, found, spent = self._look_rounded(size, needed, self.budget, size + 1)
+        visits = self._in_time(self.budget)
+        rounded, found, spent = self._look_rounded(size, needed, visits, size + 1)
         self.budget -= spent
         if rounded is not None:
             return rounded, found
-        left, floor = needed - self.safe, -self.doubt
-        verdict, mask, spent = branch_and_bound(
-            self.rows, size, left, floor, self.budget, self.room
-        )
+        left, floor, visits = needed - self.safe, -self.doubt, self._in_time(self.budget)
+        verdict, mask, spent = branch_and_bound(self.rows, size, left, floor, visits, self.room)
         self.budget -= spent
         found = {self.members[j] for j in mask.nonzero()[0].tolist()}
         if verdict == 1 and not self.seen.exact and self.weight(found) < needed:
             return self._look_exactly(size, needed)
         return (None if verdict < 0 else verdict == 1), found
+
+    def _in_time(self, visits: int) -> int:
+        """Return how many of some visits can be made in the time that is left."""
+        return min(visits, visits_in(self.task.seconds)) if self.task.effort.thorough else visits
 
     def _look_rounded(
         self, size: int, needed: int, budget: int, room: int
@@ -250,6 +257,8 @@ class RowsProver(Prover):
         if math.comb(len(self.members), size) > self.task.effort.limits.most_sets:
             return None, set()
         for chosen in combinations(self.members, size):
+            if self.task.is_late:
+                return None, set()
             if self.weight(chosen) >= needed:
                 return True, set(chosen)
         return False, set()

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn_probsr.engines.rows._counts import Rows
 from sklearn_probsr.engines.rows._priced_rows import Purse, cheapest_rows, gains_at_prices
 from sklearn_probsr.laws._scout import ROOM, Branched, Rounded, Scout, Verdict
+from sklearn_probsr.laws._task import visits_in
 from sklearn_probsr.model._exact import about
 
 __all__ = ["RowsScout"]
@@ -77,6 +78,10 @@ class RowsScout(Scout):
         best = self._most[limit // self._step, at]
         lost = (margins + best < self._floor).reshape(-1, self._rivals).any(axis=1)
         return int(self.rows.weights[lost].sum()) > self._spare
+
+    def branches_in(self, seconds: float) -> int:
+        """Return how many branches surely take less than so many seconds."""
+        return visits_in(seconds) // max(len(self.rows.margins), 1) + 1
 
     def branched(self, limit: int, most: int, fewest: int, branches: int) -> Branched:
         """Go through the sets that count at most a limit (Propositions 91 and 92)."""

@@ -7,7 +7,6 @@ that varies most is decided first, as the others are then compared before a wide
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from sklearn_probsr.engines.sums._cut_grid import POINTS
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.engines.sums._up_sets import Budget, count_up_sets, refute
-from sklearn_probsr.laws._task import Effort, Limits
+from sklearn_probsr.laws._task import Limits, Task
 
 __all__ = ["Branch", "Purse", "refute_all"]
 
@@ -61,9 +60,8 @@ class Branch(NamedTuple):
 class Purse:
     """What refuting the sets of a row may cost: sets, nodes, and seconds if it may take long."""
 
-    def __init__(self, effort: Effort) -> None:
-        self.effort = effort
-        self._until = time.monotonic() + effort.time_limit if effort.thorough else float("inf")
+    def __init__(self, task: Task) -> None:
+        self.effort, self._timed = task.effort, task.timed()
         self.refill(1)
 
     def refill(self, share: int) -> None:
@@ -78,7 +76,7 @@ class Purse:
     @property
     def is_late(self) -> bool:
         """Whether the time is up."""
-        return time.monotonic() > self._until
+        return self._timed.is_late
 
     @property
     def is_empty(self) -> bool:

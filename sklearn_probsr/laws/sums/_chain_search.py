@@ -19,6 +19,7 @@ __all__ = ["SpectrumScout"]
 
 # Branches of a kernel take microseconds.
 _BRANCHES = (5_000, 1_000_000)
+_EACH_SECOND = 20_000
 
 
 class SpectrumScout(ChainScout):
@@ -68,6 +69,10 @@ class SpectrumScout(ChainScout):
             if reached:
                 found.append(np.flatnonzero(fixed).tolist())
         return found
+
+    def branches_in(self, seconds: float) -> int:
+        """Return how many branches surely take less than so many seconds."""
+        return int(min(seconds, 1e6) * _EACH_SECOND) + 1
 
     def branched(self, limit: int, most: int, fewest: int, branches: int) -> Branched:
         """Go through the sets that count at most a limit (Proposition 91)."""

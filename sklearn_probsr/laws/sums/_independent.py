@@ -259,7 +259,7 @@ class IndependentProver(Prover):
     @cached_property
     def _purse(self) -> Purse:
         """What the proofs of the row may cost; its time goes on from size to size."""
-        return Purse(self.task.effort)
+        return Purse(self.task)
 
     def _refuter(self, size: int) -> Refuter | None:
         """Return a way to refute many sets: the first spectra that know the units in question."""

@@ -107,7 +107,7 @@ class Refuter:
 
         ``size`` is that of a set of the row that reaches it.
         """
-        purse = Purse(self.task.effort)
+        purse = Purse(self.task)
         for n in range(size - 1, -1, -1):
             reached, found = self.look(r, n, verdict, purse)
             if reached is not None:
@@ -142,7 +142,7 @@ class Refuter:
 
         The fewer ones are gone through where units can gain (Corollary 37).
         """
-        purse = Purse(self.task.effort) if purse is None else purse
+        purse = Purse(self.task) if purse is None else purse
         return self.refute_within(r, (), self.open_units[r], size, purse, self.shared.wide)
 
     def refute_within(

@@ -110,7 +110,9 @@ class ThinProver(Prover):
         mixed = len(chosen - self.pure)
         if mixed <= MOST_MIXED and 2**mixed > self.task.effort.limits.few_sets:
             # One by one, and no word on leaving out several at once.
-            verdicts = [self.verdict(chosen - {u}) for u in sorted(chosen)]
+            verdicts = [
+                None if self.task.is_over else self.verdict(chosen - {u}) for u in sorted(chosen)
+            ]
             if not any(verdicts):
                 word = "locally-minimal"
                 return chosen, f"near-{word}" if None in verdicts else word, 0.0

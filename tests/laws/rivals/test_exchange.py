@@ -134,7 +134,7 @@ def test_minima_are_proved_before_all_rivals_at_once(limits: Limits) -> None:
             case = Rivals(seed, units=5 + seed % 2, values=2 + seed % 2, classes=3 + seed % 3)
             minima += searched(case, limits) == "minimum"
             if seed % 6 == 0:
-                check(case, prove=True)
+                check(case, DELTA, prove=True)
     assert minima >= 10
 
 
