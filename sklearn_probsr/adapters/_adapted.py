@@ -21,7 +21,8 @@ from sklearn_probsr.adapters.units._place_rows import Input
 from sklearn_probsr.adapters.units._state_labels import is_number
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.model._units import MISSING, Unit, value_text
+from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model._value_text import MISSING, value_text
 
 __all__ = ["Adapted"]
 

@@ -14,7 +14,7 @@ from sklearn_probsr.cli._class_labels import label_text
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
-from sklearn_probsr.model._units import value_text
+from sklearn_probsr.model._value_text import value_text
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["explain", "flagged", "to_json", "to_text"]

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._units import Unit, unnamed
+from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model._value_text import unnamed
 
 __all__ = ["check_groups", "grouped"]
 

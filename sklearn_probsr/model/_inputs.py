@@ -25,7 +25,8 @@ from sklearn_probsr.model._checks import (
 )
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 from sklearn_probsr.model._unit_states import check_states
-from sklearn_probsr.model._units import Unit, fact
+from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model._value_text import fact
 
 __all__ = ["Inputs"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,23 +11,12 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model._value_text import fact, value_text
 
-__all__ = [
-    "MISSING",
-    "Unit",
-    "check_units",
-    "exact_text",
-    "fact",
-    "unnamed",
-    "value_text",
-]
+__all__ = ["Unit", "check_units"]
 
-# What a person reads where a raw value is missing.
-MISSING = "missing"
-_BINARY = ((0.0,), (1.0,))
-# Numbers with so many digits may have been typed.
-_WRITTEN = 10
 _TIMES = {"1": "once", "2": "twice"}
+_BINARY = ((0.0,), (1.0,))
 
 
 @dataclass(frozen=True)
@@ -192,43 +180,6 @@ class Unit:
         if state is not None and sum(values) == 1:
             return f"{self.name} is in column {self.columns[list(values).index(1)]}"
         return f"{self.name} {word} ({', '.join(map(value_text, values))})"
-
-
-def fact(name: str, value: float, raw: Any = None, word: str = "=") -> str:
-    """Say what a feature is: what it was made of if that is known, else its column."""
-    if isinstance(raw, str) and raw == MISSING:
-        return f"{name} is missing"
-    return f"{name} {word} {value_text(value)}" if raw is None else f"{name} = {value_text(raw)}"
-
-
-def unnamed(name: str, text: str) -> str:
-    """Return what is said of a feature without its name: "nurse", "(1, 2)", "missing"."""
-    for before in (f"{name}: ", f"{name} = ", f"{name} is ", f"{name} "):
-        if text.startswith(before):
-            return text.removeprefix(before)
-    return text
-
-
-def exact_text(value: Any) -> str:
-    """Return a value with all of its digits, as few as mean the same number; a day as a day."""
-    if not isinstance(value, float | np.floating):
-        day = isinstance(value, datetime.date)
-        return str(value).removesuffix(" 00:00:00") if day else str(value)
-    whole = value.is_integer() and abs(float(value)) < 1e15
-    return f"{value + 0.0:.0f}" if whole else str(value)
-
-
-def value_text(value: Any) -> str:
-    """Return a value as a person reads it: as it was written, if that took ten digits at most.
-
-    One with more was computed, and is told to six digits, or two behind the point if it is large.
-    """
-    text = exact_text(value)
-    digits = text.partition("e")[0].replace(".", "").lstrip("-0")
-    if len(digits) <= _WRITTEN or not isinstance(value, float | np.floating):
-        return text
-    size = abs(float(value))
-    return f"{value:.2f}" if 1e4 <= size < 1e15 else f"{value:g}"
 
 
 def _columns(columns: Any, name: str) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.model._units import unnamed
+from sklearn_probsr.report._code_book import Book, code_book, state_of
 from sklearn_probsr.report._coded_rows import CodedRow, ReasonCodes
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reasons import SufficientReasons
@@ -93,7 +93,7 @@ def reason_codes(
         )
     told: SufficientReasons = explanation.reasons
     model = told.model
-    book = _book(codes, told)
+    book = code_book(codes, told)
     if adverse not in model.classes:
         raise InvalidInputError(
             f"adverse must be one of the classes, {listing(model.classes)}, got {adverse!r}."
@@ -114,58 +114,6 @@ def reason_codes(
 def _labels(explanation: ReasonExplanation, n: int) -> list[Any]:
     index = getattr(explanation, "index", None)
     return list(range(n)) if index is None else list(index)
-
-
-Book = dict[tuple[int, str | None], tuple[str, str]]
-
-
-def _book(codes: Any, told: SufficientReasons) -> Book:
-    """Return codes by feature and state, all of them checked."""
-    if not isinstance(codes, Mapping) or not codes:
-        raise InvalidInputError(
-            "codes must map features, or features and states, to (code, text), got "
-            f"{type(codes).__name__ if not isinstance(codes, Mapping) else 'an empty mapping'}."
-        )
-    names = told.model.unit_names
-    book: Book = {}
-    for key, value in codes.items():
-        feature, state = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
-        if feature not in names:
-            raise InvalidInputError(
-                f"codes name an unknown feature, {feature!r}. The model's features are "
-                f"{listing(names)}."
-            )
-        pair = isinstance(value, tuple | list) and len(value) == 2
-        if not pair or not all(isinstance(part, str) and part for part in value):
-            raise InvalidInputError(
-                f"codes must give a code and a text for {key!r}, two texts, got {value!r}."
-            )
-        unit = names.index(feature)
-        if state is not None:
-            known = _states(told, unit)
-            if str(state) not in known:
-                raise InvalidInputError(
-                    f"codes name a state that {feature!r} does not have, {state!r}. It has "
-                    f"{listing(sorted(known))}."
-                )
-        book[unit, None if state is None else str(state)] = (value[0], value[1])
-    return book
-
-
-def _states(told: SufficientReasons, unit: int) -> set[str]:
-    """Return what a feature can be, in words: its states, and what it is in the rows."""
-    units = told.model.units
-    name = told.model.unit_names[unit]
-    found = {_state_of(told, i, unit) for i in range(len(told))}
-    declared = () if units is None else units[unit].states or ()
-    if units is None:
-        found |= {"0", "1"}
-    return found | {unnamed(name, units[unit].describe(s)) for s in declared if units is not None}
-
-
-def _state_of(told: SufficientReasons, i: int, unit: int) -> str:
-    raw = None if told.shown is None else told.shown[i, unit]
-    return unnamed(told.model.unit_names[unit], told.model.describe(unit, told.rows[i], raw))
 
 
 def _uses(model: Any, unit: int) -> bool:
@@ -191,7 +139,7 @@ def _coded(
         return CodedRow(label, prediction)
     row, names = told.rows[i], law.model.unit_names
     own = {
-        u: book.get((u, _state_of(told, i, u)), book.get((u, None)))
+        u: book.get((u, state_of(told, i, u)), book.get((u, None)))
         for u in range(law.model.n_units)
     }
     open_ones = [u for u, code in own.items() if code is not None and u not in barred]

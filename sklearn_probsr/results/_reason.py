@@ -44,7 +44,7 @@ class Source:
 
     def rule(self, reason: SufficientReason, values: Values | None = None) -> Rule:
         """Return the rule of a reason; ``values`` are those of its law, if they are at hand."""
-        from sklearn_probsr.rules._rule import level_of, rule_of
+        from sklearn_probsr.rules._rule_of_reason import level_of, rule_of
         from sklearn_probsr.rules._unit_values import Values
 
         values = Values(law_of(self.model, reason.distribution)) if values is None else values
@@ -54,7 +54,7 @@ class Source:
     def slack(self, reason: SufficientReason) -> Slack:
         """Return how far the facts of a reason may worsen."""
         from sklearn_probsr.rules._robustness import slack_of
-        from sklearn_probsr.rules._rule import level_of
+        from sklearn_probsr.rules._rule_of_reason import level_of
 
         law = law_of(self.model, reason.distribution)
         level = level_of(law, self.row, reason.features, reason.guarantee, reason.delta)

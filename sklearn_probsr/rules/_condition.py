@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.model._sparse import columns_of
 from sklearn_probsr.model._unit_states import are_states
-from sklearn_probsr.model._units import MISSING
+from sklearn_probsr.model._value_text import MISSING
 
 __all__ = ["Condition"]
 

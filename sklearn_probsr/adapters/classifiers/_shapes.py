@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.adapters.units._columns import Cut, is_missing
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing, no_number, value_kind
-from sklearn_probsr.model._units import exact_text
+from sklearn_probsr.model._value_text import exact_text
 
 __all__ = ["Categories", "Steps", "Term", "as_term", "check_values", "evaluated"]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.adapters._float_order import from_ordinal, ordinal
 from sklearn_probsr.adapters.units._columns import Carried, Cut, Domain
 from sklearn_probsr.adapters.units._state_labels import candidates
-from sklearn_probsr.model._units import exact_text
+from sklearn_probsr.model._value_text import exact_text
 
 __all__ = ["sharpened"]
 

@@ -20,7 +20,7 @@ from sklearn_probsr.explain.jobs._sent_once import in_windows
 from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._units import unnamed
+from sklearn_probsr.model._value_text import unnamed
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["Partitions"]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.model._groups import check_groups, grouped
 from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.model._units import value_text
+from sklearn_probsr.model._value_text import value_text
 
 __all__ = ["Grouped", "grouped_subject"]
 

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn_probsr.explain.subjects._subject import Subject, one_row
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import in_memory
-from sklearn_probsr.model._units import Unit, unnamed
+from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model._value_text import unnamed
 
 __all__ = ["OwnModel"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._sparse import SparseRows, to_sparse
-from sklearn_probsr.model._units import fact
+from sklearn_probsr.model._value_text import fact
 from sklearn_probsr.report.comparison._wide_tables import Wide
 from sklearn_probsr.results._reasons import SufficientReasons
 

@@ -1,0 +1,52 @@
+"""Values in words: numbers with the digits that people read, and facts such as "age = 45"."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+
+__all__ = ["MISSING", "exact_text", "fact", "unnamed", "value_text"]
+
+# What a person reads where a raw value is missing.
+MISSING = "missing"
+# Numbers with so many digits may have been typed.
+_WRITTEN = 10
+
+
+def fact(name: str, value: float, raw: Any = None, word: str = "=") -> str:
+    """Say what a feature is: what it was made of if that is known, else its column."""
+    if isinstance(raw, str) and raw == MISSING:
+        return f"{name} is missing"
+    return f"{name} {word} {value_text(value)}" if raw is None else f"{name} = {value_text(raw)}"
+
+
+def unnamed(name: str, text: str) -> str:
+    """Return what is said of a feature without its name: "nurse", "(1, 2)", "missing"."""
+    for before in (f"{name}: ", f"{name} = ", f"{name} is ", f"{name} "):
+        if text.startswith(before):
+            return text.removeprefix(before)
+    return text
+
+
+def exact_text(value: Any) -> str:
+    """Return a value with all of its digits, as few as mean the same number; a day as a day."""
+    if not isinstance(value, float | np.floating):
+        day = isinstance(value, datetime.date)
+        return str(value).removesuffix(" 00:00:00") if day else str(value)
+    whole = value.is_integer() and abs(float(value)) < 1e15
+    return f"{value + 0.0:.0f}" if whole else str(value)
+
+
+def value_text(value: Any) -> str:
+    """Return a value as a person reads it: as it was written, if that took ten digits at most.
+
+    One with more was computed, and is told to six digits, or two behind the point if it is large.
+    """
+    text = exact_text(value)
+    digits = text.partition("e")[0].replace(".", "").lstrip("-0")
+    if len(digits) <= _WRITTEN or not isinstance(value, float | np.floating):
+        return text
+    size = abs(float(value))
+    return f"{value:.2f}" if 1e4 <= size < 1e15 else f"{value:g}"
