@@ -245,18 +245,19 @@ class Law(ABC):
         self, i: int, view: View, order: list[int], at: int, delta: Fraction, found: Lengths
     ) -> None:
         """Follow an order of one row; no guarantee is taken to grow along it."""
-        certain = view.certain_along(order) if delta == 1 else None
-        if certain is not None:
-            size = certain.index(True)
-        else:
-            sizes = range(len(order) + 1)
-            size = next(k for k in sizes if (view.enclose(order[:k], delta) >= delta).value)
+        sure = view.certain_along(order) if delta == 1 else None
+        size = self._first_along(view, order, delta) if sure is None else sure.index(True)
         # The size and the bounds that are shown beside it agree on which side delta is.
         first = order[:at]
         known = view.enclose(first)
         if delta < 1:
             known = known.intersect(view.enclose(first, delta))
         found.write(i, min(size, at) if (known >= delta).value else size, known)
+
+    def _first_along(self, view: View, order: list[int], delta: Fraction) -> int:
+        """Return the first size along an order that surely reaches a level."""
+        sizes = range(len(order) + 1)
+        return next(k for k in sizes if (view.enclose(order[:k], delta) >= delta).value)
 
     def score(
         self, rows: Row, mask: NDArray[np.bool_]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.rivals._thin_rivals import Absent, ThinRivals
 from sklearn_probsr.laws.sums._thin_independent import ThinCertainty, ThinProver
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws
+from sklearn_probsr.laws.sums._thin_path import first_along
 from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
 from sklearn_probsr.laws.sums._thin_view import ThinCosts
 from sklearn_probsr.model._argmax import ArgmaxModel
@@ -64,6 +66,11 @@ class ThinDuels(Law):
         assert isinstance(view, ThinRivals)
         prover = ThinProver(view, task)
         return ThinCertainty(prover, view.duels) if task.delta == 1 else prover
+
+    def _first_along(self, view: View, order: list[int], delta: Fraction) -> int:
+        """Return the first size along an order that surely reaches a level."""
+        assert isinstance(view, ThinRivals)
+        return first_along(view.duels, order, delta)
 
     @property
     def nbytes(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.sums._certainty import CertainProver
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws
+from sklearn_probsr.laws.sums._thin_path import first_along
 from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
 from sklearn_probsr.laws.sums._thin_view import Ranks, ThinCosts
 from sklearn_probsr.model._linear import LinearModel
@@ -56,6 +58,11 @@ class ThinLaw(Law):
         assert isinstance(view, ThinCosts)
         prover = ThinProver(view, task)
         return ThinCertainty(prover, [view]) if task.delta == 1 else prover
+
+    def _first_along(self, view: View, order: list[int], delta: Fraction) -> int:
+        """Return the first size along an order that surely reaches a level."""
+        assert isinstance(view, ThinCosts)
+        return first_along([view], order, delta)
 
     @property
     def nbytes(self) -> int:
@@ -142,3 +149,27 @@ class ThinCertainty(CertainProver):
         """Raise ``least``: before a single rival the largest costs are the fewest that do."""
         fewest = (duel.fewest_certain(self.forced, self.members) for duel in self.thin)
         self.least = max(self.least, *fewest)
+
+    def pruned(self, order: list[int]) -> set[int]:
+        """Leave out what is not needed, the last first; sums run on from one unit to the next."""
+        found = [duel.spare(self.forced, order) for duel in self.thin]
+        left, chosen = np.array([one[0] for one in found]), set(order)
+        worst, doubt = np.array([one[1] for one in found]), np.array([one[2] for one in found])
+        for i in range(len(order) - 1, -1, -1):
+            beyond = left + worst[:, i]
+            if self._without(chosen, order[i], beyond, doubt):
+                chosen.discard(order[i])
+                left = beyond
+        return chosen
+
+    def _without(
+        self, chosen: set[int], unit: int, beyond: NDArray[np.float64], doubt: NDArray[np.float64]
+    ) -> bool:
+        """Tell whether a set is certain without a unit, by what the others then exceed it by."""
+        if (beyond > doubt).any():
+            return False
+        return bool((beyond < -doubt).all()) or self.verdict(chosen - {unit})
+
+    def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
+        """Leave out what can be left out; fixing never hurts, so nothing else can be after that."""
+        return self.pruned(self.in_order(chosen)), "subset-minimal", 0.0

@@ -79,7 +79,8 @@ class ThinSpectrum:
         self.period = thin_period(laws, self.weights, self.variance)
         self._scales = self.weights / self.period
         self._tabulate(_DEGREE if of == 1 else _DEGREE // 4)
-        self._known: Memo[NDArray[np.complex128]] = Memo(_MOST_KNOWN // of, lambda one: one.nbytes)
+        room = _MOST_KNOWN // of // max(16 * len(self.nodes), 1)
+        self._known: Memo[NDArray[np.complex128]] = Memo(room)
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -120,10 +121,11 @@ class ThinSpectrum:
         self._blocks = np.multiply.reduceat(self._factors, starts) if len(thick) else self._factors
         a, b = coefficient_table(self.nodes, degree)
         gone = np.delete(nodes[:degree], live)
+        gone = gone[np.argsort(decays[gone.astype(np.intp) - 1], kind="stable")]
         self._gone = (
             gone**2,
             decays[gone.astype(np.intp) - 1],
-            2 * sum(coefficient_table(gone, degree)),
+            2 * np.add(*coefficient_table(gone, degree)),
         )
         # Proposition 47: sines, roundings of products and sums, of arguments, and what is left out.
         rounded = 2 * TRIG_ERROR + (self.longest + 4) * 4 * UNIT
@@ -237,8 +239,11 @@ class ThinSpectrum:
         if known.spread <= _RESERVE:
             return DROPPED / self.degree
         squares, decays, weights = self._gone
-        left = decays - np.minimum(known.spread, known.bent * squares)
-        return float(np.sum(weights * np.exp(-np.maximum(left, 0.0))))
+        # The others weigh less than this together.
+        some = int(np.searchsorted(decays, known.spread + _GONE))
+        left = decays[:some] - np.minimum(known.spread, known.bent * squares[:some])
+        others = self._total * math.exp(-_GONE)
+        return others + float(np.sum(weights[:some] * np.exp(-np.maximum(left, 0.0))))
 
     @cached_property
     def _slopes(self) -> NDArray[np.float64]:

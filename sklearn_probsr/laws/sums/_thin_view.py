@@ -143,6 +143,10 @@ class ThinCosts(Ranks):
         own = self.own(fixed).tolist()
         level = math.fsum([self.model.threshold, *(-c for c in own)])
         size = abs(self.model.threshold) + math.fsum(map(abs, own))
+        return self.told(running, level, size)
+
+    def told(self, running: Running, level: float, size: float) -> Enclosure:
+        """Enclose the probability that a sum keeps the class at a level."""
         lower, upper = self.spectrum.bounds(running, level, size)
         if self.positive:
             lower, upper = 1 - upper, 1 - lower
@@ -203,6 +207,17 @@ class ThinCosts(Ranks):
         least, most = (float(end[unit]) for end in self.spectrum.laws.ends)
         w = Fraction(self.sign * self.model.weights[unit])
         return w * (Fraction(float(self.row[unit])) - Fraction(least if w > 0 else most))
+
+    def spare(
+        self, forced: Sequence[int], units: Sequence[int]
+    ) -> tuple[float, NDArray[np.float64], float]:
+        """Return by about how much the others exceed the margin at worst, once units are fixed.
+
+        With it what each of the units adds to that when it is unknown, and more than what all that
+        is off by, in any sum.
+        """
+        left, doubt = self._left([*forced, *units])
+        return float(left[-1]), self._worst(units), 4 * doubt
 
     def by_most(self, units: Sequence[int]) -> list[int]:
         """Return some units, those first that can cost most, about."""

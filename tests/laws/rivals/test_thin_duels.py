@@ -136,6 +136,13 @@ def check(case: Any, delta: float, given_chances: bool) -> None:
         assert Fraction(judged.lower) <= share <= Fraction(judged.upper)
     drawn = guarantee(model, x, [], distribution=distribution)  # sampled where it is wide
     assert Fraction(drawn.lower) <= truth[frozenset()] <= Fraction(drawn.upper)
+    order = np.random.default_rng(0).permutation(len(x)).tolist()
+    sizes = [k for k in range(len(x) + 1) if truth[frozenset(order[:k])] >= level]
+    first = law._first_along(view, order, level)
+    assert truth[frozenset(order[:first])] >= level
+    assert first >= sizes[0]
+    seen = (k for k in range(len(x) + 1) if (view.enclose(order[:k], level) >= level).value)
+    assert first == next(seen)
     found = sufficient_reason(model, x, delta=delta, distribution=distribution)
     own = frozenset(found.features)
     reached = [len(s) for s, share in truth.items() if share >= level]
