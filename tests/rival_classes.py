@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from functools import cached_property
@@ -15,9 +15,11 @@ import numpy as np
 
 from sklearn_probsr import ArgmaxModel, Enclosure, Marginals, Unit, law_of, sufficient_reason
 from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws.rivals import _rival_costs
+from sklearn_probsr.laws._task import Effort, Limits, Task
+from sklearn_probsr.laws.rivals import _rival_costs, _rival_prover
 from sklearn_probsr.laws.rivals._rival_prover import RivalProver
 from sklearn_probsr.laws.sums import _independent
+from sklearn_probsr.search._local import search
 
 ROWS = 10
 DELTA = Fraction("0.8")
@@ -141,3 +143,34 @@ def told_by_pairs(case: Rivals, delta: Fraction, every: int = 1) -> tuple[int, i
         told += verdict is not None
         false += verdict is not None and verdict != (share >= delta)
     return asked, told, false
+
+
+# Up-sets by the exchange in all duels one by one; branches by single duels with no exchange; both.
+WAYS = {"exchange": 10**6, "branches": 1, "branches and exchange": 1}
+
+
+@contextmanager
+def branches_alone(way: str) -> Iterator[Limits]:
+    """Let nothing be refuted beforehand by single duels, and yield what a search goes by."""
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(RivalProver, "_raise_by", return_value=None))
+        if way == "branches":
+            stack.enter_context(mock.patch.object(_rival_prover, "above_in_all", _nothing_above))
+        yield Limits(rival_sets=WAYS[way])
+
+
+def _nothing_above(members: Sequence[int], *_: Any) -> Any:
+    return np.zeros((len(members), len(members)), dtype=np.bool_)
+
+
+def searched(case: Rivals, limits: Limits, delta: Fraction) -> str:
+    """Search a case thoroughly, and hold what is claimed against all sets."""
+    truth = case.truth()
+    task = Task(delta, effort=Effort(prove=True, limits=limits))
+    found = search(law_of(case.model, case.law), case.model.check_rows([case.x]), task)
+    least = min(len(s) for s, share in truth.items() if share >= delta)
+    size, word = len(found.sets.of(0)), str(found.minimality[0])
+    assert truth[frozenset(found.sets.of(0))] >= delta
+    assert found.size_lower[0] <= least
+    assert word != "minimum" or size == least
+    return word

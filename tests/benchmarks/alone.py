@@ -21,7 +21,15 @@ from tests.benchmarks.agreement import (
     _model,
 )
 from tests.benchmarks.report import Row, Table
-from tests.rival_classes import Rivals, check, pairs_alone, told_by_pairs
+from tests.rival_classes import WAYS as RIVAL_WAYS
+from tests.rival_classes import (
+    Rivals,
+    branches_alone,
+    check,
+    pairs_alone,
+    searched,
+    told_by_pairs,
+)
 
 CASES = 1_000
 _NO_END = 10**6
@@ -105,6 +113,13 @@ def tables() -> Iterator[Table]:
         ("question", "units", "classes", "cases", "asked", "told", "falsely"),
         (_told(), _claimed()),
     )
+    yield Table(
+        "Minima of several classes, each way alone",
+        "The same cases with `prove=True`, nothing refuted beforehand by single duels: all up-sets "
+        "of the exchange in all duels one by one, branches that single duels refute, and both.",
+        ("way", "units", "classes", "cases", "claimed minimum", "falsely"),
+        tuple(map(_minima, RIVAL_WAYS)),
+    )
 
 
 def _rows() -> Iterator[Row]:
@@ -142,6 +157,19 @@ def _claimed() -> Row:
             except AssertionError:
                 false += 1
     return _paired("claims of reasons", CASES, proved, false)
+
+
+def _minima(way: str) -> Row:
+    claimed = false = 0
+    with branches_alone(way) as limits:
+        for case, delta in _rivals():
+            try:
+                claimed += searched(case, limits, delta) == "minimum"
+            except AssertionError:
+                false += 1
+    share = f"{100 * claimed / CASES:.1f}%"
+    cells = (way, "4 to 6", "3 to 6", f"{CASES:,}", share, str(false))
+    return Row(cells, ">= 90%, 0", claimed >= 0.9 * CASES and not false)
 
 
 def _paired(question: str, asked: int, told: int, false: int) -> Row:

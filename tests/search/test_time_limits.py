@@ -23,10 +23,10 @@ from sklearn_probsr import (
     breaking_set,
     sufficient_reason,
 )
-from sklearn_probsr.laws._task import Effort
+from sklearn_probsr.laws._task import Effort, Limits
 from sklearn_probsr.laws.rivals._joint_search import Allowance
 from sklearn_probsr.laws.sums._branches import Purse
-from tests.laws.rivals.test_exchange import BRANCHES, prover_of
+from tests.laws.rivals.test_exchange import prover_of
 from tests.rival_classes import DELTA, Rivals, check
 
 CASES: dict[str, Callable[[np.random.Generator], tuple[Any, Any, Any]]] = {}
@@ -122,7 +122,7 @@ def test_a_search_that_is_cut_off_refutes_nothing() -> None:
     told = []
     for looks in (*range(1, 12), 10**6):
         with patch("sklearn_probsr.laws._task.time", Striking(looks)):
-            prover = prover_of(case, Effort(prove=True, limits=BRANCHES))
+            prover = prover_of(case, Effort(prove=True, limits=Limits(rival_sets=1)))
             search, purse = prover._search, Purse(prover.task)
             assert search is not None
             left = search.open_sets(least, Allowance.of(prover.task.effort), purse)

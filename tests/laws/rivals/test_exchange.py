@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import chain, combinations, permutations
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from sklearn_probsr import ArgmaxModel, Marginals, Product, Unit, guarantee, law_of
-from sklearn_probsr.laws._task import Effort, Limits, Task
+from sklearn_probsr.laws._task import Effort, Task
 from sklearn_probsr.laws.rivals._exchange import Costs, is_coupled, orders_suffice
 from sklearn_probsr.laws.rivals._rival_prover import RivalProver
 from sklearn_probsr.search._local import search
-from tests.rival_classes import DELTA, Rivals, check
+from tests.rival_classes import DELTA, WAYS, Rivals, branches_alone, check, searched
 
 F = Fraction
 
@@ -122,33 +121,17 @@ def test_what_is_above_is_better_in_every_set() -> None:
     assert pairs >= 12
 
 
-ONE_BY_ONE, BRANCHES = Limits(rival_sets=10**6), Limits(rival_sets=1)
-
-
-@pytest.mark.parametrize("limits", [ONE_BY_ONE, BRANCHES], ids=["one by one", "branches"])
-def test_minima_are_proved_before_all_rivals_at_once(limits: Limits) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_minima_are_proved_before_all_rivals_at_once(way: str) -> None:
     """With nothing refuted beforehand by single duels: claims hold, and most are made."""
     minima = 0
-    with patch.object(RivalProver, "_raise_by", lambda *_: None):
+    with branches_alone(way) as limits:
         for seed in range(12):
             case = Rivals(seed, units=5 + seed % 2, values=2 + seed % 2, classes=3 + seed % 3)
-            minima += searched(case, limits) == "minimum"
+            minima += searched(case, limits, DELTA) == "minimum"
             if seed % 6 == 0:
                 check(case, DELTA, prove=True)
     assert minima >= 10
-
-
-def searched(case: Rivals, limits: Limits, delta: Fraction = DELTA) -> str:
-    """Search a case thoroughly, and hold what is claimed against all sets."""
-    truth = case.truth()
-    task = Task(delta, effort=Effort(prove=True, limits=limits))
-    found = search(law_of(case.model, case.law), case.model.check_rows([case.x]), task)
-    least = min(len(s) for s, share in truth.items() if share >= delta)
-    size, word = len(found.sets.of(0)), str(found.minimality[0])
-    assert truth[frozenset(found.sets.of(0))] >= delta
-    assert found.size_lower[0] <= least
-    assert word != "minimum" or size == least
-    return word
 
 
 def test_many_binary_features_and_four_classes_have_minima() -> None:
