@@ -22,10 +22,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Sums may be reordered and multiply-adds fused (the error bounds hold for any order); NaN and
 # infinity keep their meaning.
-_OPTIONS = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+_OPTIONS = {"nogil": True, "no_cfunc_wrapper": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
 # Every operation is rounded by itself, in the order that is written down: what error-free
 # transformations need.
-_STRICT = {"nogil": True, "error_model": "numpy"}
+_STRICT = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 
 
 def kernel(function: F) -> F:
@@ -54,21 +54,21 @@ def _kept(function: F, options: dict[str, Any]) -> F:
 
 def inner(function: F) -> F:
     """Compile a function that only compiled functions call: no door to Python is built."""
-    compiled: F = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    compiled: F = numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
     return compiled
 
 
 def inlined(function: F) -> F:
     """Compile a function into those that call it: a step of their loops costs no call."""
     compiled: F = numba.njit(
-        inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
+        inline="always", no_cpython_wrapper=True, **_OPTIONS
     )(function)
     return compiled
 
 
 def strict_inner(function: F) -> F:
     """Compile a function that only strict kernels call."""
-    compiled: F = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_STRICT)(function)
+    compiled: F = numba.njit(no_cpython_wrapper=True, **_STRICT)(function)
     return compiled
 
 

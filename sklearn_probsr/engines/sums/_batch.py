@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._jit import inlined, inner, kernel
 from sklearn_probsr.engines._level import MOST_MIXED, Level
 from sklearn_probsr.engines.sums._spectrum import Spectrum, copy_nodes, kept_at, multiply, shrink
 from sklearn_probsr.engines.sums._walkers import FIRST_REACH, Walkers, suffixes
@@ -60,7 +60,7 @@ def _without(spectrum: Spectrum, walkers: Walkers, r: int, u: int, way: Way) -> 
     return kept_at(spectrum, way.trial, way.live, beta, walkers.blur[r], walkers.positive[r])
 
 
-@inner
+@inlined
 def _prune(
     spectrum: Spectrum, walkers: Walkers, r: int, order: NDArray[np.int64], high: float, way: Way
 ) -> int:
@@ -83,7 +83,7 @@ def _prune(
     return removed
 
 
-@inner
+@inlined
 def _all_needed(
     spectrum: Spectrum,
     walkers: Walkers,
@@ -108,7 +108,7 @@ def _all_needed(
     return True
 
 
-@inner
+@inlined
 def _keep(
     spectrum: Spectrum, walkers: Walkers, r: int, size: int, low: float, way: Way, sets: Sets
 ) -> None:
@@ -136,7 +136,7 @@ class _Always(NamedTuple):
     live: NDArray[np.int64]  # (nodes,)
 
 
-@inner
+@inlined
 def _always(spectrum: Spectrum, walkers: Walkers, r: int) -> _Always:
     """Multiply what is neither a member nor forced, which an order holds after the members."""
     h = len(spectrum.factors)
@@ -152,7 +152,7 @@ def _always(spectrum: Spectrum, walkers: Walkers, r: int) -> _Always:
     return _Always(product[:kept], live[:kept])
 
 
-@inner
+@inlined
 def _follow(
     spectrum: Spectrum,
     walkers: Walkers,

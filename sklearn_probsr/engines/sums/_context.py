@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._jit import inlined, inner, kernel
 from sklearn_probsr.engines.sums._cut_grid import POINTS, ROUNDED, bend, tabulate, turn
 from sklearn_probsr.engines.sums._scene import Free, Scene, always_free
 from sklearn_probsr.engines.sums._spectrum import Spectrum, shrink
@@ -135,7 +135,7 @@ def _sort(order: NDArray[np.int64], keys: NDArray[np.float64]) -> None:
         order[j] = here
 
 
-@inner
+@inlined
 def _in_context(
     spectrum: Spectrum,
     scene: Scene,

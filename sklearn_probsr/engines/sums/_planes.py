@@ -244,10 +244,12 @@ def pair_bounds(
     factor = np.empty((2, degree + 1))
     for i in range(len(plane.node)):
         node = plane.node[i]
-        product[:] = plane.product[i]
+        for j in range(degree + 1):  # slices would have Numba compile how shapes are told in errors
+            product[0, j], product[1, j] = plane.product[i, 0, j], plane.product[i, 1, j]
         for u in free:
             _times(states, first, second, u, node, product, factor)
-        product[:, 0] *= 0.5  # these stand for themselves, others also for the opposite nodes
+        product[0, 0] *= 0.5  # these stand for themselves, others also for the opposite nodes
+        product[1, 0] *= 0.5
         p_re, p_im, q_re, q_im = 0.0, 0.0, 0.0, 0.0
         for j in range(node[1]):
             re, im = product[0, j], product[1, j]

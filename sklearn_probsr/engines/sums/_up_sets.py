@@ -178,7 +178,7 @@ class _Products(NamedTuple):
     trial: NDArray[np.float64]  # (nodes, 2)
 
 
-@inner
+@inlined
 def _products(spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]) -> _Products:
     """Return the products before the first set."""
     n = len(candidates)
@@ -209,7 +209,7 @@ def _products(spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]) -
     return found
 
 
-@inner
+@inlined
 def _follow(
     scene: Scene, products: _Products, taken: NDArray[np.bool_], first: int, position: int
 ) -> None:
@@ -226,7 +226,7 @@ def _follow(
             products.cut[p + 1] = products.cut[p] + scene.gain[unit]
 
 
-@inner
+@inlined
 def _bounds(scene: Scene, products: _Products, position: int) -> tuple[float, float]:
     """Bound the guarantee of what is taken, with all from a position on left free."""
     before = products.stack[products.where[position]]
@@ -239,7 +239,7 @@ def _bounds(scene: Scene, products: _Products, position: int) -> tuple[float, fl
     return kept_at(spectrum, products.trial, products.live, beta, scene.blur, scene.positive)
 
 
-@inner
+@inlined
 def _sharp_bounds(
     spectrum: Spectrum, scene: Scene, products: _Products, taken: NDArray[np.bool_], position: int
 ) -> tuple[float, float]:
