@@ -22,7 +22,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Sums may be reordered and multiply-adds fused (the error bounds hold for any order); NaN and
 # infinity keep their meaning.
-_OPTIONS = {"nogil": True, "no_cfunc_wrapper": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+_OPTIONS = {
+    "nogil": True,
+    "no_cfunc_wrapper": True,
+    "fastmath": {"reassoc", "contract", "nsz"},
+    "error_model": "numpy",
+}
 # Every operation is rounded by itself, in the order that is written down: what error-free
 # transformations need.
 _STRICT = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
@@ -60,9 +65,7 @@ def inner(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Compile a function into those that call it: a step of their loops costs no call."""
-    compiled: F = numba.njit(
-        inline="always", no_cpython_wrapper=True, **_OPTIONS
-    )(function)
+    compiled: F = numba.njit(inline="always", no_cpython_wrapper=True, **_OPTIONS)(function)
     return compiled
 
 

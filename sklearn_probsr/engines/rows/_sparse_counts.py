@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._jit import inlined, inner, kernel
 
 __all__ = [
     "Columns",
@@ -21,6 +21,10 @@ __all__ = [
     "least_size",
     "without_idle",
 ]
+
+
+# Signs of what is fixed and freed: of each literal number Numba would compile a function anew.
+_FIXED, _FREED = np.int64(1), np.int64(-1)
 
 
 class Columns(NamedTuple):
@@ -70,7 +74,7 @@ def _fix(
     margins: NDArray[np.int64],
     table: Columns,
     j: int,
-    sign: int,
+    sign: np.int64,
     doubt: int,
     kept: int,
     unsure: int,
@@ -87,7 +91,7 @@ def _fix(
                 margins[table.rows[e], i] -= sign * table.entries[e, i]
         return _count(margins, table.weights, doubt)
     for e in range(table.starts[column], table.starts[column + 1]):
-        r = table.rows[e]
+        r = int(table.rows[e])
         worst = _worst(margins, r)
         kept -= table.weights[r] * (worst >= 0)
         unsure -= (worst < 0) & (worst > -doubt) & (table.weights[r] > 0)
@@ -114,7 +118,7 @@ def kept_on_the_way(
     kept, unsure = _count(margins, table.weights, doubt)
     for k in range(len(order) + 1):
         if k:
-            kept, unsure = _fix(margins, table, order[k - 1], 1, doubt, kept, unsure)
+            kept, unsure = _fix(margins, table, order[k - 1], _FIXED, doubt, kept, unsure)
         weights[k], doubtful[k] = kept, unsure > 0
         if kept >= needed and k >= at:
             return weights[: k + 1], doubtful[: k + 1], margins
@@ -133,21 +137,21 @@ def without_idle(
     margins = table.margins.copy()
     kept, unsure = _count(margins, table.weights, doubt)
     for i in range(len(order)):
-        kept, unsure = _fix(margins, table, order[i], 1, doubt, kept, unsure)
+        kept, unsure = _fix(margins, table, order[i], _FIXED, doubt, kept, unsure)
     stays = np.ones(len(order), dtype=np.bool_)
     changed = True
     while changed:
         changed = False
         for i in range(len(order) - 1, -1, -1):
             if stays[i]:
-                kept, unsure = _fix(margins, table, order[i], -1, doubt, kept, unsure)
+                kept, unsure = _fix(margins, table, order[i], _FREED, doubt, kept, unsure)
                 if unsure:
                     return stays, False
                 if kept >= needed:
                     stays[i] = False
                     changed = True
                 else:
-                    kept, unsure = _fix(margins, table, order[i], 1, doubt, kept, unsure)
+                    kept, unsure = _fix(margins, table, order[i], _FIXED, doubt, kept, unsure)
     return stays, True
 
 
@@ -163,24 +167,25 @@ def are_needed(
     margins = table.margins.copy()
     kept, unsure = _count(margins, table.weights, doubt)
     for i in range(len(chosen)):
-        kept, unsure = _fix(margins, table, chosen[i], 1, doubt, kept, unsure)
+        kept, unsure = _fix(margins, table, chosen[i], _FIXED, doubt, kept, unsure)
     out = np.zeros(len(chosen), dtype=np.bool_)
     for step in range(1, 2**mixed):
         i = 0
         while not step >> i & 1:
             i += 1
         out[i] = not out[i]
-        kept, unsure = _fix(margins, table, chosen[i], -1 if out[i] else 1, doubt, kept, unsure)
+        sign = _FREED if out[i] else _FIXED
+        kept, unsure = _fix(margins, table, chosen[i], sign, doubt, kept, unsure)
         if unsure or kept >= needed:
             return False
     for i in range(mixed):
         if out[i]:
-            kept, unsure = _fix(margins, table, chosen[i], 1, doubt, kept, unsure)
+            kept, unsure = _fix(margins, table, chosen[i], _FIXED, doubt, kept, unsure)
     for i in range(mixed, len(chosen)):
-        kept, unsure = _fix(margins, table, chosen[i], -1, doubt, kept, unsure)
+        kept, unsure = _fix(margins, table, chosen[i], _FREED, doubt, kept, unsure)
         if unsure or kept >= needed:
             return False
-        kept, unsure = _fix(margins, table, chosen[i], 1, doubt, kept, unsure)
+        kept, unsure = _fix(margins, table, chosen[i], _FIXED, doubt, kept, unsure)
     return True
 
 
@@ -196,7 +201,7 @@ def _insert(best: NDArray[np.int64], gain: int) -> None:
     best[i] = gain
 
 
-@inner
+@inlined
 def _best_gains(table: Columns, rival: int, floor: int, best: NDArray[np.int64]) -> None:
     """Write what each row below the floor can gain from single members, the most first."""
     margins = table.margins[:, rival]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._jit import inlined, inner, kernel
 from sklearn_probsr.engines.rows._sparse_counts import Columns
 
 __all__ = ["greedy_order"]
 
 
-@inner
+@inlined
 def _look_at(
     margins: NDArray[np.float64], weights: NDArray[np.float64], table: Columns, j: int
 ) -> tuple[float, float]:
@@ -87,7 +87,7 @@ def _stand(margins: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[
     return kept, missing
 
 
-@inner
+@inlined
 def _take(margins: NDArray[np.float64], table: Columns, j: int) -> None:
     """Fix a member, in floats."""
     column = table.members[j]
@@ -100,7 +100,7 @@ def _take(margins: NDArray[np.float64], table: Columns, j: int) -> None:
             margins[table.rows[e], i] -= float(table.entries[e, i])
 
 
-@inner
+@inlined
 def _best_absent(
     margins: NDArray[np.float64],
     weights: NDArray[np.float64],
