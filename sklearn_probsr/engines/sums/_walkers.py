@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inlined, inner
+from sklearn_probsr.engines._jit import inlined
 from sklearn_probsr.engines.sums._spectrum import Spectrum, copy_nodes, multiply
 
 __all__ = ["FIRST_REACH", "Walkers", "suffixes"]
