@@ -122,9 +122,15 @@ def _select(X: Any, names: Sequence[str]) -> Any:
 
 def _texts(X: Any, name: str) -> Any:
     if isinstance(X, str) or not isinstance(X, Iterable) or np.asarray(X).ndim != 1:
-        raise InvalidInputError(
-            f"{name} must be a sequence of texts, got {_summary(X)}. Write [text] for a single one."
-        )
+        columns = getattr(X, "columns", ())
+        if len(columns) == 1:
+            frame = name if name.isidentifier() else "X"
+            remedy = f"Write {frame}[{columns[0]!r}]."
+        elif len(getattr(X, "shape", ())) == 2:
+            remedy = "Pass the texts themselves: the Pipeline makes the matrix."
+        else:
+            remedy = "Write [text] for a single one."
+        raise InvalidInputError(f"{name} must be a sequence of texts, got {_summary(X)}. {remedy}")
     return X
 
 

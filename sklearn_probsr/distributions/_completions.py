@@ -55,8 +55,9 @@ class Background(Data):
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        Rows in the columns of the model: zeros and ones, or what the model's units can be.
+    X : array-like of shape (n, d), or sequence of texts
+        Rows in the columns of the model: zeros and ones, or what the model's units can be. For an
+        explainer, rows as its estimator takes them, so texts for a Pipeline with a vectorizer.
     weights : array-like of shape (n,) or None, default=None
         How much each row counts; they mean the decimals that they print as. None: all the same.
     sample : int or None, default=None
@@ -120,8 +121,8 @@ class Marginals(Data):
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        Rows in the columns of the model.
+    X : array-like of shape (n, d), or sequence of texts
+        Rows in the columns of the model, or for an explainer as its estimator takes them.
     weights : array-like of shape (n,) or None, default=None
         How much each row counts; they mean the decimals that they print as. None: all the same.
 
@@ -137,8 +138,8 @@ class Marginals(Data):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            Rows in the columns of the model.
+        X : array-like of shape (n, d), or sequence of texts
+            Rows in the columns of the model, or for an explainer as its estimator takes them.
         weights : array-like of shape (n,) or None, default=None
             How much each row counts.
 

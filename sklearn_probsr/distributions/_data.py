@@ -25,8 +25,8 @@ __all__ = ["Data", "binary_rows", "check_shape", "rows_of", "whole_number"]
 class Data:
     """Rows of a data set, and how much each counts.
 
-    A frame may hold what a pipeline still has to encode, so its values are looked at when a model
-    first asks for them; those of an array are at once.
+    A frame may hold what a pipeline still has to encode, and so may texts: their values are looked
+    at when a model first asks for them; those of an array are at once.
     """
 
     source: Any
@@ -39,8 +39,12 @@ class Data:
 
     def __init__(self, X: ArrayLike, weights: ArrayLike | None = None) -> None:
         X = in_memory(X, "A background")
-        names = getattr(X, "columns", None)
-        shape = check_shape(X if hasattr(X, "toarray") else as_array(X, "A background"))
+        names: Any
+        if texts := _texts(X):
+            X, names, shape = texts, ("text",), (len(texts), 1)
+        else:
+            names = getattr(X, "columns", None)
+            shape = check_shape(X if hasattr(X, "toarray") else as_array(X, "A background"))
         put = object.__setattr__
         put(self, "source", _copied(X) if names is not None or is_large(X) else _array(X))
         put(self, "weights", _weights(weights, shape[0]))
@@ -69,6 +73,11 @@ class Data:
         """The rows: booleans where all is 0 or 1, else floats; `SparseRows` if they are large."""
         if is_large(self.source):
             return sparse_rows(self.source, None, "A background")
+        if isinstance(self.source, list):
+            raise InvalidInputError(
+                f"{type(self).__name__} has {self.shape[0]:,} texts, which only a Pipeline with a "
+                "vectorizer makes numbers of. Pass such a Pipeline, or rows of numbers."
+            )
         return rows_of(_array(self.source), self.columns)
 
     @property
@@ -98,6 +107,14 @@ class Data:
 
 def _array(X: Any) -> NDArray[Any]:
     return as_array(X, "A background")
+
+
+def _texts(X: Any) -> list[str] | None:
+    """Return a sequence of texts as a list; None if it is none, or has none."""
+    if isinstance(X, str) or not (isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1):
+        return None
+    found = list(X)
+    return found if found and all(isinstance(text, str) for text in found) else None
 
 
 def _copied(frame: Any) -> Any:

@@ -28,7 +28,7 @@ class Matching(Data):
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
+    X : array-like of shape (n, d), or sequence of texts
         Rows in the columns of the model, a sample of those that the guarantee is to speak of; best
         rows that the model was not fitted on. All units must have states.
     min_rows : int, default=20

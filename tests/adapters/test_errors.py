@@ -432,10 +432,7 @@ def test_texts_are_a_sequence():
     message = "X must be a sequence of texts, got 'good'. Write [text] for a single one."
     with refused(message):
         adapted.transform("good")
-    message = (
-        "X must be a sequence of texts, got DataFrame of shape (1, 1). Write [text] for a single "
-        "one."
-    )
+    message = "X must be a sequence of texts, got DataFrame of shape (1, 1). Write X['text']."
     with refused(message):
         adapted.transform(pd.DataFrame({"text": ["good"]}))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import warnings
 from pathlib import Path
@@ -17,12 +18,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import (
+    Background,
     InvalidInputError,
+    LinearModel,
+    Marginals,
+    Matching,
     ReasonExplanation,
     SufficientReasonExplainer,
     SufficientReasonTransformer,
     compare,
     plots,
+    sufficient_reason,
 )
 from sklearn_probsr.explain.pictures._canvas import BLUE, RED
 from sklearn_probsr.explain.pictures._word_places import places, readable
@@ -53,6 +59,45 @@ def drawn(ax: Any) -> tuple[str, list[str]]:
     texts = sorted(ax.texts, key=lambda t: (round(t.get_position()[1], 6), t.get_position()[0]))
     marked = [t.get_text() for t in texts if t.get_color() == "white"]
     return " ".join(t.get_text() for t in texts), marked
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series])
+def test_distributions_are_made_of_texts_as_of_their_matrix(kind: Any):
+    """What a law of texts says is what the same law of the vectorizer's rows says."""
+    model = make_pipeline(CountVectorizer(binary=True), LogisticRegression(C=9)).fit(TEXTS, Y)
+    matrix = model[:-1].transform(TEXTS).toarray()
+    for law in (Background, Marginals, Marginals.fit, Matching):
+        texts = pickle.loads(pickle.dumps(law(kind(TEXTS * 30))))
+        found = SufficientReasonExplainer(model, texts, delta=0.9)(TEXTS)
+        same = SufficientReasonExplainer(model[-1], law(np.tile(matrix, (30, 1))), delta=0.9)(
+            matrix
+        )
+        assert np.array_equal(found.values != 0, same.values != 0)
+        assert np.array_equal(found.guarantee_lower, same.guarantee_lower)
+
+
+def test_a_sample_of_texts_is_counted_over_all_of_them():
+    """The sentence says which were searched."""
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression(C=9)).fit(TEXTS, Y)
+    found = SufficientReasonExplainer(model, Background(TEXTS * 5, sample=7))(TEXTS[:1])
+    assert "over replacement by 7 of 30 background rows" in found.describe()
+
+
+def test_what_is_no_law_of_texts_says_so():
+    """A matrix in place of texts, texts before a model of numbers, and what is no text."""
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS, Y)
+    matrix = Marginals.fit(model[:-1].transform(TEXTS))
+    message = "Pass the texts themselves: the Pipeline makes the matrix."
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        SufficientReasonExplainer(model, matrix)
+    message = (
+        "Background has 6 texts, which only a Pipeline with a vectorizer makes numbers of. Pass "
+        "such a Pipeline, or rows of numbers."
+    )
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        sufficient_reason(LinearModel([1], 1), [1], distribution=Background(TEXTS))
+    with pytest.raises(InvalidInputError, match="must have two dimensions"):
+        Background([*TEXTS, None])
 
 
 def test_a_hashed_column_is_told_with_the_words_of_the_row(tmp_path: Path):

@@ -343,9 +343,9 @@ class BlurredLaw(CoinLaw):
 
 def blurred(delta: str, slack: str | None = None) -> Found:
     task = Task(Fraction(delta), slack=None if slack is None else Fraction(slack))
-    return search(
-        BlurredLaw(PAPER, PAPER, law_of(PAPER).sums), np.array([PAPER_X], dtype=bool), task
-    )
+    sharp = law_of(PAPER)
+    law = BlurredLaw(PAPER, PAPER, sharp.distribution, sharp.source)
+    return search(law, np.array([PAPER_X], dtype=bool), task)
 
 
 def test_undecided_is_strict_and_says_its_epsilon():
