@@ -122,7 +122,7 @@ def _select(X: Any, names: Sequence[str]) -> Any:
 
 def _texts(X: Any, name: str) -> Any:
     if isinstance(X, str) or not isinstance(X, Iterable) or np.asarray(X).ndim != 1:
-        columns = getattr(X, "columns", ())
+        columns: Any = getattr(X, "columns", ())
         if len(columns) == 1:
             frame = name if name.isidentifier() else "X"
             remedy = f"Write {frame}[{columns[0]!r}]."
