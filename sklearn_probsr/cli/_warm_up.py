@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from sklearn_probsr._functions import guarantee_curve, sufficient_reasons
 from sklearn_probsr.distributions._completions import (
@@ -76,4 +77,11 @@ def _cases() -> Iterator[tuple[str, Any, Any, Any]]:
     yield "given marginals", binary, bits[:20], Product(np.round(rng.uniform(0.1, 0.9, _D), 2))
     yield "marginals of few rows", real, reals[:3], Marginals.fit(reals[:50])
     yield "marginals of many rows", real, reals[:3], Marginals.fit(reals)
+    yield "marginals, several classes", several, reals[:3], Marginals.fit(reals[:50])
+    flags = ArgmaxModel(rng.standard_normal((3, _D)), np.zeros(3))
+    yield "uniform completions, several classes", flags, bits[:3], Uniform()
+    words = sparse.random(400, 5_000, 0.01, format="csr", random_state=0).sign()
+    wordy = LinearModel(rng.standard_normal(5_000), 0.1)
+    yield "sparse background rows", wordy, words[:3], Background(words)
+    yield "marginals of sparse rows", wordy, words[:3], Marginals.fit(words)
     yield _WITHOUT_COSTS, binary, bits[:3], Matching(bits, min_rows=5)
