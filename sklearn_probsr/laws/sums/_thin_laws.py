@@ -67,6 +67,14 @@ class ThinLaws:
         zeros = np.array([(one.denominator - one.numerator) / one.denominator for one in p])
         return cls(starts, np.ones(int(there.sum())), ones[there], zeros)
 
+    def without(self, units: NDArray[np.intp]) -> ThinLaws:
+        """Return the same with some units always zero."""
+        zeros, sizes = self.zeros.copy(), np.diff(self.starts)
+        zeros[units], sizes[units] = 1.0, 0
+        kept = zeros[self.columns] < 1
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return ThinLaws(starts, self.values[kept], self.chances[kept], zeros)
+
     @cached_property
     def columns(self) -> NDArray[np.intp]:
         """The unit of every value."""

@@ -52,6 +52,8 @@ _SHARE, _LEAST_DIVISOR, _TRIES, _MOST_LOOKED_AT, _AT_ONCE = 2.0**-10, 0.9, 3, 2*
 # Fixed units may undo so much of a decay before it is looked at node by node; and beyond so much a
 # product is nothing.
 _RESERVE, _GONE = 4.0, 32.0
+# Where they have undone so much, the others get a spectrum of their own.
+_UNDONE = 12.0
 # Factors of so few units are kept.
 _FEW = 256
 # Factors of rare units that were asked for lately: so many bytes of them.
@@ -71,7 +73,7 @@ class ThinSpectrum:
     """
 
     def __init__(self, laws: ThinLaws, model: LinearModel, of: int = 1) -> None:
-        self.laws, self.weights = laws, model.weights
+        self.laws, self.weights, self._model, self._of = laws, model.weights, model, of
         self.worst = Worst(laws, self.weights)
         self.centre = float(self.means.sum())
         self._size = float((np.abs(self.weights) * laws.sizes).sum())
@@ -189,6 +191,14 @@ class ThinSpectrum:
     def fixing(self, units: Sequence[int]) -> Running:
         """Return the sum with some units taken out of it."""
         return Running(self.centre, self._rest, np.ones(len(self.nodes))).fixing(self, units)
+
+    def renewed(self, known: Running, fixed: Sequence[int]) -> tuple[ThinSpectrum, Running]:
+        """Return itself and a sum; where fixed units have undone much, a spectrum of the others."""
+        if known.spread <= _UNDONE:
+            return self, known
+        laws = self.laws.without(np.array(fixed, dtype=np.intp))
+        anew = ThinSpectrum(laws, self._model, self._of)
+        return anew, anew.fixing([])
 
     def divisor(self, units: list[int]) -> tuple[NDArray[np.complex128], float, float]:
         """Return the product of some units' factors, and how much they decay at most.

@@ -120,9 +120,10 @@ class ThinCosts(Ranks):
         if self.is_certain(inside):
             found = self._enclosed[key] = Enclosure.of(Fraction(1))
         elif delta is None:
-            found = self._enclosed[key] = self.enclosed(inside, self.spectrum.fixing(inside))
+            spectrum, running = self.spectrum.renewed(self.spectrum.fixing(inside), inside)
+            found = self._enclosed[key] = self.enclosed(inside, spectrum, running)
         else:
-            found = self._judged[key] = self.enclosed(inside, self._near(key))
+            found = self._judged[key] = self.enclosed(inside, self.spectrum, self._near(key))
         return found
 
     def _near(self, fixed: frozenset[int]) -> Running:
@@ -138,16 +139,24 @@ class ThinCosts(Ranks):
         self._base = (fixed, running)
         return running
 
-    def enclosed(self, fixed: Sequence[int], running: Running) -> Enclosure:
+    def changes_along(self, order: Sequence[int]) -> NDArray[np.float64]:
+        """Bound how likely some of the first units are not as they are, for each size."""
+        at = np.asarray(order, dtype=np.intp)
+        other = np.where(self.row[at] == 0, 1 - self.spectrum.laws.zeros[at], 1.0)
+        return np.concatenate([[0.0], np.cumsum(other)])
+
+    def enclosed(self, fixed: Sequence[int], spectrum: ThinSpectrum, running: Running) -> Enclosure:
         """Enclose the guarantee of a set that may not be certain, whose sum is known."""
         own = self.own(fixed).tolist()
         level = math.fsum([self.model.threshold, *(-c for c in own)])
         size = abs(self.model.threshold) + math.fsum(map(abs, own))
-        return self.told(running, level, size)
+        return self.told(spectrum, running, level, size)
 
-    def told(self, running: Running, level: float, size: float) -> Enclosure:
+    def told(
+        self, spectrum: ThinSpectrum, running: Running, level: float, size: float
+    ) -> Enclosure:
         """Enclose the probability that a sum keeps the class at a level."""
-        lower, upper = self.spectrum.bounds(running, level, size)
+        lower, upper = spectrum.bounds(running, level, size)
         if self.positive:
             lower, upper = 1 - upper, 1 - lower
         return Enclosure.proved(lower, upper)

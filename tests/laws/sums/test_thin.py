@@ -24,7 +24,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.laws import _dispatch
-from sklearn_probsr.laws.sums import _thin_spectrum
+from sklearn_probsr.laws.sums import _thin_path, _thin_spectrum
 from sklearn_probsr.laws.sums._thin_independent import ThinLaw
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._exact import decimal_fraction
@@ -130,6 +130,31 @@ def check(case: Any, delta: float, product: bool) -> None:
     assert found.size_lower <= min(len(s) for s, share in truth.items() if share >= level)
     if found.minimality in {"subset-minimal", "locally-minimal", "minimum"}:
         assert all(truth[own - {u}] < level for u in own)
+
+
+@pytest.mark.parametrize("undone", [-1.0, 0.3, 12.0])
+@settings(max_examples=examples(40), deadline=None)
+@given(cases(), st.sampled_from([0.5, 0.6, 0.75, 0.9, 1.0]), st.randoms(use_true_random=False))
+def test_an_order_is_followed_as_its_sets_are(undone: float, case: Any, delta: float, rng: Any):
+    """Bounds of spectra made anew hold, and no size that reaches the level is passed over."""
+    model, x, rows, counts = case
+    law = law_of(model, Marginals(sparse.csr_array(np.array(rows)), counts))
+    truth, level = exactly(model, x, rows, counts), decimal_fraction(delta)
+    view, order = law.view(model.check_rows([x])[0]), rng.sample(range(len(x)), len(x))
+    shares = [truth[frozenset(order[:k])] for k in range(len(x) + 1)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_thin_spectrum, "_UNDONE", undone)
+        path = _thin_path.Path(view, order)
+        for k, share in enumerate(shares):
+            below, above = path.enclose(k).ends()
+            assert below <= share <= above
+            below, above = view.enclose(order[:k]).ends()
+            assert below <= share <= above
+            if share < level:
+                following = path.may_reach(k, share, level)
+                assert all(passed < level for passed in shares[k:following])
+        first = _thin_path.first_along([view], order, level)
+    assert shares[first] >= level
 
 
 def test_many_words_are_bounded_as_by_the_law_that_lists_them(monkeypatch: pytest.MonkeyPatch):
