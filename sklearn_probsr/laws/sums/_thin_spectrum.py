@@ -49,9 +49,9 @@ _FEW_SMALL = 2**9
 # are nowhere smaller than the least divisor; so often that is tried, of so many numbers, some at a
 # time.
 _SHARE, _LEAST_DIVISOR, _TRIES, _MOST_LOOKED_AT, _AT_ONCE = 2.0**-10, 0.9, 3, 2**26, 2**11
-# Fixed units may undo so much of a decay before it is looked at node by node; and beyond so much a
-# product is nothing.
-_RESERVE, _GONE = 4.0, 32.0
+# Fixed units may undo so much of a decay before it is looked at node by node, less where more nodes
+# than this would be live; and beyond so much a product is nothing.
+_RESERVE, _MOST_LIVE, _GONE = 4.0, 2**11, 32.0
 # Where they have undone so much, the others get a spectrum of their own.
 _UNDONE = 12.0
 # Factors of so few units are kept.
@@ -104,10 +104,13 @@ class ThinSpectrum:
         a, b = coefficient_table(nodes, degree)
         # At lower degrees a node weighs up to twice as much; what is left out comes to a tenth of
         # what a bound is wide anyway (Proposition 24).
-        needed = _RESERVE - np.log(DROPPED / degree**2 / (4 * (a + b)))
-        self._divided, decays = self._choose(needed)
+        needed = -np.log(DROPPED / degree**2 / (4 * (a + b)))
+        self._divided, decays = self._choose(needed + _RESERVE)
         thick = np.flatnonzero(~self._divided & self._varying)
-        live = np.flatnonzero(decays <= needed)
+        self._reserve = _RESERVE
+        live = np.flatnonzero(decays <= needed + _RESERVE)
+        if len(live) > _MOST_LIVE:
+            self._reserve, live = 0.0, np.flatnonzero(decays <= needed)
         while len(live) * (len(thick) + 1) > _MOST_CELLS and degree > 1:
             degree //= 2
             live = live[live < degree]
@@ -246,7 +249,7 @@ class ThinSpectrum:
 
     def _dropped(self, known: Running) -> float:
         """Bound what the nodes may add that were left out (Lemma 137)."""
-        if known.spread <= _RESERVE:
+        if known.spread <= self._reserve:
             return DROPPED / self.degree
         squares, decays, weights = self._gone
         # The others weigh less than this together.
