@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from contextlib import contextmanager
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -25,35 +24,18 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.engines._samples import hoeffding_radius
-from sklearn_probsr.laws import _dispatch
 from sklearn_probsr.laws.rivals._thin_duels import ThinDuels
 from sklearn_probsr.laws.sums import _thin_spectrum
-from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import INTERPRETED, examples
+from tests.thin_units import division, few_are_thin
 
 NUMBERS = [1.0, -1.0, 2.0, 0.5, 0.1, -0.3, 1 / 3, 7.1]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def few_are_thin():
-    """Few units, and small tables, are taken as many and large ones are; some are divided out."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_sparse, "_FEW_CELLS", -1)
-        patch.setattr(_dispatch, "_MANY_UNITS", -1)
-        patch.setattr(_thin_spectrum, "_MOSTLY", 0.7)
-        patch.setattr(_thin_spectrum, "_DEGREE", 2**9)
-        yield
-
-
-@contextmanager
-def division(of_most: bool):
-    """Divide most units out; what that undoes is looked at node by node."""
-    with pytest.MonkeyPatch.context() as patch:
-        if of_most:
-            changed = {"_SHARE": 2.0, "_FEW_SMALL": -1, "_LEAST_DIVISOR": 0.05, "_GONE": 4.0}
-            for name, value in (changed | {"_RESERVE": 0.1}).items():
-                patch.setattr(_thin_spectrum, name, value)
+def thin():
+    with few_are_thin():
         yield
 
 
