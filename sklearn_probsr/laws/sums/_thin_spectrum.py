@@ -196,12 +196,15 @@ class ThinSpectrum:
         return Running(self.centre, self._rest, np.ones(len(self.nodes))).fixing(self, units)
 
     def renewed(self, known: Running, fixed: Sequence[int]) -> tuple[ThinSpectrum, Running]:
-        """Return itself and a sum; where fixed units have undone much, a spectrum of the others."""
+        """Return itself and a sum; where fixed units have undone much, a spectrum of the others.
+
+        How many are fixed is kept: that many numbers a level was summed up from.
+        """
         if known.spread <= _UNDONE:
             return self, known
         laws = self.laws.without(np.array(fixed, dtype=np.intp))
         anew = ThinSpectrum(laws, self._model, self._of)
-        return anew, anew.fixing([])
+        return anew, anew.fixing([])._replace(size=known.size)
 
     def divisor(self, units: list[int]) -> tuple[NDArray[np.complex128], float, float]:
         """Return the product of some units' factors, and how much they decay at most.

@@ -130,6 +130,7 @@ def test_an_order_is_followed_as_its_sets_are(undone: float, case: Any, delta: f
         for k, share in enumerate(shares):
             below, above = path.enclose(k).ends()
             assert below <= share <= above
+            assert path._certain[k] or path._running.size == k  # what levels are summed up from
             below, above = view.enclose(order[:k]).ends()
             assert below <= share <= above
             if share < level:
