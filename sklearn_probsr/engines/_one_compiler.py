@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,23 @@ class _Lock:
 _LOCK = _Lock()
 
 
+@contextlib.contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Let Python's garbage collector rest, if it was at work.
+
+    Compiling makes millions of objects that live until it ends; going through them over and over
+    is an eighth of the time that it takes.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 class _Looking:
     """A kernel's place on disk; whoever does not find it there waits, and looks once more."""
 
@@ -110,7 +129,8 @@ def one_at_a_time(dispatcher: Any, place: Callable[[], str | None]) -> Any:
     def compile(sig: Any) -> Any:
         before = _LOCK.depth
         try:
-            return plain(sig)
+            with _collector_at_rest():
+                return plain(sig)
         finally:
             _LOCK.give_back(before)
 

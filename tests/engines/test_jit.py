@@ -1,14 +1,17 @@
 """Where compiled code is kept: beside the package, at home, in a private place, or nowhere."""
 
 import ctypes
+import gc
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 from numba.core.errors import TypingError
+from numba.core.event import Listener, install_listener
 
 import sklearn_probsr
 from sklearn_probsr.engines import _jit, _one_compiler
@@ -193,6 +196,46 @@ def test_a_lock_is_given_back(tmp_path: Path):
     with pytest.raises((TypingError, AttributeError)):
         wrong(1)
     assert _one_compiler._LOCK.depth == 0
+
+
+class Watching(Listener):
+    """Notes whether the garbage collector is at work whenever Numba starts to compile."""
+
+    def __init__(self) -> None:
+        self.seen: list[bool] = []
+
+    def on_start(self, event):
+        self.seen.append(gc.isenabled())
+
+    def on_end(self, event):
+        pass
+
+
+@pytest.mark.parametrize("at_work", [True, False])
+def test_the_garbage_collector_rests_while_a_kernel_is_compiled(at_work: bool):
+    """Afterwards it is as it was, also where compiling fails."""
+
+    @_jit.kernel
+    def more(x):
+        return x + 1
+
+    @_jit.kernel
+    def wrong(x):
+        return x.no_such_thing
+
+    watching = Watching()
+    (gc.enable if at_work else gc.disable)()
+    try:
+        with install_listener("numba:compile", watching):
+            assert more(1) == 2
+            with pytest.raises((TypingError, AttributeError)):
+                wrong(1)
+        after = gc.isenabled()
+    finally:
+        gc.enable()
+    assert after == at_work
+    assert set(watching.seen) <= {False}
+    assert watching.seen or numba.config.DISABLE_JIT
 
 
 def test_who_waits_too_long_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
