@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
 from sklearn_probsr.engines._level import Level
-from sklearn_probsr.engines.sums._spectrum import Spectrum, kept_at, shrink
+from sklearn_probsr.engines.sums._spectrum import Spectrum, after, kept_at, untouched
 from sklearn_probsr.engines.sums._walkers import FIRST_REACH, Walkers, suffixes
 
 __all__ = ["along", "measure"]
@@ -22,6 +22,7 @@ def measure(spectrum: Spectrum, walkers: Walkers, mask: NDArray[np.bool_]) -> ND
     h = len(spectrum.factors)
     bounds = np.empty((len(mask), 2))
     free = np.empty(h, dtype=np.int64)
+    whole = untouched(spectrum)
     for r in range(len(mask)):
         n = 0
         beta = walkers.cut[r]
@@ -31,11 +32,9 @@ def measure(spectrum: Spectrum, walkers: Walkers, mask: NDArray[np.bool_]) -> ND
             elif not walkers.forced[u]:
                 free[n] = u
                 n += 1
-        product = spectrum.rest.copy()
-        live = np.arange(len(product))
-        kept = shrink(spectrum, product, live, free[:n])
+        product, live = after(spectrum, whole, free[:n])
         bounds[r, 0], bounds[r, 1] = kept_at(
-            spectrum, product[:kept], live[:kept], beta, walkers.blur[r], walkers.positive[r]
+            spectrum, product, live, beta, walkers.blur[r], walkers.positive[r]
         )
     return bounds
 
@@ -55,7 +54,7 @@ def along(
     might, and ``bounds`` those of the guarantee of the first ``at``.
     """
     h = len(spectrum.factors)
-    nodes = np.arange(len(spectrum.node))
+    whole = untouched(spectrum)
     for r in range(len(sizes)):
         order = walkers.order[0, r]
         blur, positive = walkers.blur[r], walkers.positive[r]
@@ -64,14 +63,12 @@ def along(
         sizes[r] = -1
         in_doubt = False
         while sizes[r] < 0 and not in_doubt:
-            product = spectrum.rest.copy()
-            live = nodes.copy()
-            kept = shrink(spectrum, product, live, order[reach:])
-            suffix = suffixes(spectrum, order, reach, product[:kept], live[:kept])
+            begun = after(spectrum, whole, order[reach:])
+            suffix = suffixes(spectrum, order, reach, begun)
             beta = walkers.cut[r]
             for k in range(reach + 1):
                 if k >= start and (sizes[r] < 0 or k == at[r]):
-                    lower, upper = kept_at(spectrum, suffix[k], live[:kept], beta, blur, positive)
+                    lower, upper = kept_at(spectrum, suffix[k], begun.live, beta, blur, positive)
                     if sizes[r] < 0 and lower >= level.high and not in_doubt:
                         sizes[r] = k
                     in_doubt = in_doubt or (sizes[r] < 0 and upper >= level.low)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inlined, inner, kernel
-from sklearn_probsr.engines.sums._cut_grid import POINTS, ROUNDED, bend, tabulate, turn
+from sklearn_probsr.engines.sums._cut_grid import POINTS, ROUNDED, Ends, tabulate
 from sklearn_probsr.engines.sums._scene import Free, Scene, always_free
-from sklearn_probsr.engines.sums._spectrum import Spectrum, shrink
+from sklearn_probsr.engines.sums._spectrum import Spectrum, after
 
 __all__ = ["compare"]
 
@@ -37,26 +37,21 @@ def _band(scene: Scene, candidates: NDArray[np.int64], size: int) -> tuple[float
     free: those of the set, and the one that may replace another of it.
     """
     n = len(candidates)
+    gains = np.empty(n)
     total = 0.0
     spread = 0.0
     whole = 0.0
     for i in range(n):
-        gain = scene.gain[candidates[i]]
-        total += gain
-        whole += abs(gain)
+        gains[i] = scene.gain[candidates[i]]
+        total += gains[i]
+        whole += abs(gains[i])
         spread += scene.variance[candidates[i]]
+    order = _sorted(gains)
     low = total
     high = total
-    for i in range(n):
-        gain = scene.gain[candidates[i]]
-        before = 0  # of those that are further out on the same side
-        for j in range(n):
-            other = scene.gain[candidates[j]]
-            further = other > gain if gain > 0 else other < gain
-            before += further or (other == gain and j < i)
-        if before <= size:
-            low -= max(gain, 0.0)
-            high -= min(gain, 0.0)
+    for i in range(min(size + 1, n)):
+        low -= max(gains[order[n - 1 - i]], 0.0)
+        high -= min(gains[order[i]], 0.0)
     reach = math.sqrt(2.0 * spread * (1.0 + _MARGIN)) + _MARGIN * whole
     return low - reach, high + reach
 
@@ -80,32 +75,31 @@ def compare(
     """
     free = always_free(spectrum, scene, candidates)
     for around in range(_ROUNDS):
-        keys, more = _in_context(spectrum, scene, candidates, size, free, outside, work)
         n = len(candidates)
-        order = np.arange(n)
-        if around == 0:  # this order stays: along one order there are no circles
-            _sort(order, keys)
-        kept = np.empty(n, dtype=np.int64)
+        keys, more = _in_context(spectrum, scene, candidates, above, size, free, outside, work)
+        if around > 0:  # the first order stays: along one order there are no circles
+            for a in range(n):
+                keys[a] = a
+        order = _sorted(keys)
+        kept, fewer = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        gone = np.empty(n, dtype=np.int64)
         left = 0
         for b in range(n):
             exceeded = 0
             for a in range(b):
-                exceeded += above[order[a], order[b]] or more[order[a], order[b]]
+                exceeded += more[order[a], order[b]]
             if exceeded < size:
-                kept[left] = order[b]
+                kept[left], fewer[left] = order[b], candidates[order[b]]
                 left += 1
-        grown = np.zeros((left, left), dtype=np.bool_)
+            else:
+                gone[b - left] = candidates[order[b]]
+        above = np.empty((left, left), dtype=np.bool_)
         for b in range(left):
-            for a in range(b):
-                grown[a, b] = above[kept[a], kept[b]] or more[kept[a], kept[b]]
-        fewer = np.empty(left, dtype=np.int64)
-        gone = np.ones(n, dtype=np.bool_)
-        for b in range(left):
-            fewer[b] = candidates[kept[b]]
-            gone[kept[b]] = False
+            for a in range(left):
+                above[a, b] = a < b and more[kept[a], kept[b]]
         if left < n:
-            free = _freed(spectrum, scene, free, candidates[gone])
-        candidates, above = fewer, grown
+            free = _freed(spectrum, scene, free, gone[: n - left])
+        candidates = fewer[:left]
         if left == n and around > 0:
             break
     return candidates, above
@@ -114,25 +108,24 @@ def compare(
 @inner
 def _freed(spectrum: Spectrum, scene: Scene, free: Free, units: NDArray[np.int64]) -> Free:
     """Return what is always free once some more units are."""
-    product, live = free.product.copy(), free.live.copy()
     beta, variance = free.beta, free.variance
     for i in range(len(units)):
         beta += scene.gain[units[i]]
         variance += scene.variance[units[i]]
-    kept = shrink(spectrum, product, live, units)
-    return Free(product[:kept], live[:kept], beta, variance)
+    return Free(after(spectrum, free.begun, units), beta, variance)
 
 
 @inner
-def _sort(order: NDArray[np.int64], keys: NDArray[np.float64]) -> None:
-    """Sort a short list by increasing keys, stably."""
-    for i in range(1, len(order)):
-        here = order[i]
+def _sorted(keys: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the places of a few keys by increasing key, stably."""
+    order = np.empty(len(keys), dtype=np.int64)
+    for i in range(len(keys)):
         j = i
-        while j > 0 and keys[order[j - 1]] > keys[here]:
+        while j > 0 and keys[order[j - 1]] > keys[i]:
             order[j] = order[j - 1]
             j -= 1
-        order[j] = here
+        order[j] = i
+    return order
 
 
 @inlined
@@ -140,6 +133,7 @@ def _in_context(
     spectrum: Spectrum,
     scene: Scene,
     candidates: NDArray[np.int64],
+    above: NDArray[np.bool_],
     size: int,
     free: Free,
     outside: float,
@@ -148,15 +142,18 @@ def _in_context(
     """Compare candidates before what is always free.
 
     Returns how much of the guarantee is kept, at the middle of the band, if a candidate is free (so
-    the least comes first in an order), and which candidates are above which (Lemma 11). All small
-    numbers are those of Lemma 30.
+    the least comes first in an order), and which candidates are above which (Lemma 11), beside
+    those that are known to be. All small numbers are those of Lemma 30.
     """
     n = len(candidates)
-    above = np.zeros((n, n), dtype=np.bool_)
-    keys = np.zeros(n)
+    found, keys = np.empty((n, n), dtype=np.bool_), np.empty(n)
+    for a in range(n):
+        keys[a] = 0.0
+        for b in range(n):
+            found[a, b] = above[a, b]
     if n < 2:
-        return keys, above
-    product, live, beta, variance = free
+        return keys, found
+    begun, beta, variance = free
     band_low, band_high = _band(scene, candidates, size)
     most = 0.0
     for i in range(n):
@@ -166,19 +163,17 @@ def _in_context(
     # Within half a turn for every candidate; the arc of the bounds ends there.
     low = max(min(band_low, -reach - beta), -0.499 - beta + most)
     high = min(max(band_high, reach - beta), 0.499 - beta - most)
-    if not (low <= band_low and band_high <= high) or n * POINTS * len(live) > work:
-        return keys, above
+    if not (low <= band_low and band_high <= high) or n * POINTS * len(begun.live) > work:
+        return keys, found
     step = (high - low) / (POINTS - 1)
-    turned = turn(spectrum, scene, candidates, product, live, beta + low)
-    lower, upper = tabulate(turned, beta + low, step)
-    bends = bend(turned)
+    bounds, bends = tabulate(spectrum, scene, candidates, begun, Ends(beta + low, step))
     # A little more than the band, whatever is rounded.
     first = max(int((band_low - low) / step - 1e-6), 0)
     last = min(int((band_high - low) / step + 1e-6) + 1, POINTS - 1)
     middle = (first + last) // 2
     loss = step * step / 8.0 * (1.0 + 1e-6)
     for a in range(n):
-        keys[a] = lower[a, middle] + upper[a, middle]
+        keys[a] = bounds[0, a, middle] + bounds[1, a, middle]
         if scene.positive:
             keys[a] = -keys[a]
     for a in range(n):
@@ -187,8 +182,8 @@ def _in_context(
                 # a is above b if more is kept with b free than with a free.
                 more, less = (a, b) if scene.positive else (b, a)
                 slack = loss * (bends[a] + bends[b]) + ROUNDED
-                above[a, b] = _is_more(lower[more], upper[less], first, last, slack)
-    return keys, above
+                found[a, b] |= _is_more(bounds[0, more], bounds[1, less], first, last, slack)
+    return keys, found
 
 
 @inner

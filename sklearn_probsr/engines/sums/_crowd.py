@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import strict_kernel
 from sklearn_probsr.engines.coins._vaaler import TAIL, UNIT, coefficient_sum, coefficient_table
-from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum
+from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum, with_signs
 from sklearn_probsr.engines.sums._tabulation import live_nodes
 
 __all__ = ["Crowd", "crowd_factors", "crowd_spectrum"]
@@ -118,10 +118,7 @@ def crowd_spectrum(head: list[Crowd], rest: list[Crowd], degree: int, most_cells
         degree,
         error + TAIL + DROPPED / degree,
         2 + float(np.sum(4 * math.pi * node * (vaaler + fejer) * np.abs(product))),
-        node,
-        np.where(node % 2 == 0, 1.0, -1.0),
-        vaaler,
-        fejer,
+        with_signs(node, vaaler, fejer),
         np.ascontiguousarray(product).view(np.float64).reshape(-1, 2),
         factors,
     )

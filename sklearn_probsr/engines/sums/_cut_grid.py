@@ -14,9 +14,16 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inner
 from sklearn_probsr.engines.coins._vaaler import sin_cos_turns
 from sklearn_probsr.engines.sums._scene import Scene
-from sklearn_probsr.engines.sums._spectrum import Spectrum
+from sklearn_probsr.engines.sums._spectrum import (
+    FEJER,
+    NODE,
+    SIGN,
+    VAALER,
+    Begun,
+    Spectrum,
+)
 
-__all__ = ["POINTS", "ROUNDED", "bend", "tabulate", "turn"]
+__all__ = ["POINTS", "ROUNDED", "Ends", "tabulate"]
 
 # Points at which distribution functions are bounded.
 POINTS = 96
@@ -26,135 +33,102 @@ TURNED_ON = 16
 ROUNDED = 1e-11
 
 
-class _Turned(NamedTuple):
-    """The product of each candidate, free, with what is always free, turned to one cut.
+class Ends(NamedTuple):
+    """The first cut of a grid, and the step to the next."""
 
-    The bounds at a cut t further are ``base + t`` and the sum of the nodes' terms, ``+-`` the
-    ``sway`` and that of theirs (Corollary 19, with a complex product).
-    """
-
-    node: NDArray[np.float64]  # (nodes,)
-    vaaler: NDArray[np.float64]  # (nodes,)
-    fejer: NDArray[np.float64]  # (nodes,)
-    real: NDArray[np.float64]  # (n, nodes)
-    imaginary: NDArray[np.float64]  # (n, nodes)
-    base: NDArray[np.float64]  # (n,)
-    sway: NDArray[np.float64]  # (n,)
-
-
-@inner
-def turn(
-    spectrum: Spectrum,
-    scene: Scene,
-    candidates: NDArray[np.int64],
-    product: NDArray[np.float64],
-    live: NDArray[np.int64],
-    start: float,
-) -> _Turned:
-    """Multiply by each candidate's factor, and turn the product back by its gain."""
-    n, nodes = len(candidates), len(live)
-    turned = _Turned(
-        np.empty(nodes),
-        np.empty(nodes),
-        np.empty(nodes),
-        np.empty((n, nodes)),
-        np.empty((n, nodes)),
-        np.empty(n),
-        np.empty(n),
-    )
-    for i in range(nodes):
-        turned.node[i] = spectrum.node[live[i]]
-        turned.vaaler[i], turned.fejer[i] = spectrum.vaaler[live[i]], spectrum.fejer[live[i]]
-    for c in range(n):
-        factor = spectrum.factors[candidates[c]]
-        gain = scene.gain[candidates[c]]
-        base = 0.5 + start + gain
-        # Twice the error of a bound (Proposition 24): products are turned once more.
-        sway = 1.0 / (spectrum.degree + 1.0) + 2.0 * spectrum.error + spectrum.slope * scene.blur
-        for i in range(nodes):
-            x, y = factor[live[i], 0], factor[live[i], 1]
-            re = product[i, 0] * x - product[i, 1] * y
-            im = product[i, 0] * y + product[i, 1] * x
-            base += turned.vaaler[i] * spectrum.sign[live[i]] * im
-            sway += turned.fejer[i] * spectrum.sign[live[i]] * re
-            sine, cosine = sin_cos_turns(turned.node[i] * gain)
-            turned.real[c, i] = re * cosine + im * sine
-            turned.imaginary[c, i] = im * cosine - re * sine
-        turned.base[c], turned.sway[c] = base, sway
-    return turned
+    start: float
+    step: float
 
 
 @inner
 def _angles(
-    node: NDArray[np.float64], start: float, step: float
+    spectrum: Spectrum, live: NDArray[np.int64], ends: Ends
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return sines and cosines of every node at every point, most of them turned on (Lemma 30)."""
-    nodes = len(node)
-    sines = np.empty((POINTS, nodes))
-    cosines = np.empty((POINTS, nodes))
-    by_sine = np.empty(nodes)
-    by_cosine = np.empty(nodes)
+    nodes = len(live)
+    sines, cosines = np.empty((POINTS, nodes)), np.empty((POINTS, nodes))
+    by = np.empty((2, nodes))
     for i in range(nodes):
-        by_sine[i], by_cosine[i] = sin_cos_turns(node[i] * step)
+        by[0, i], by[1, i] = sin_cos_turns(spectrum.nodes[live[i], NODE] * ends.step)
     for g in range(POINTS):
         if g % TURNED_ON == 0:
+            cut = ends.start + g * ends.step
             for i in range(nodes):
-                sines[g, i], cosines[g, i] = sin_cos_turns(node[i] * (start + g * step))
+                sines[g, i], cosines[g, i] = sin_cos_turns(spectrum.nodes[live[i], NODE] * cut)
         else:
             for i in range(nodes):
                 x, y = cosines[g - 1, i], sines[g - 1, i]
-                cosines[g, i] = x * by_cosine[i] - y * by_sine[i]
-                sines[g, i] = x * by_sine[i] + y * by_cosine[i]
+                cosines[g, i] = x * by[1, i] - y * by[0, i]
+                sines[g, i] = x * by[0, i] + y * by[1, i]
     return sines, cosines
 
 
 @inner
 def tabulate(
-    turned: _Turned, start: float, step: float
+    spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64], begun: Begun, ends: Ends
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bound distribution functions along a grid of cuts, each with one candidate free."""
-    n, nodes = turned.real.shape
-    sines, cosines = _angles(turned.node, start, step)
-    lower = np.empty((n, POINTS))
-    upper = np.empty((n, POINTS))
-    a_re, a_im = np.empty(nodes), np.empty(nodes)
-    b_re, b_im = np.empty(nodes), np.empty(nodes)
+    """Bound distribution functions along a grid of cuts, each with one candidate free.
+
+    Returns the lower and upper bounds at every point, and how far the functions bend. The product
+    with a candidate's factor is turned back by its gain; the bounds at a cut t further are the base
+    and t and the sum of the nodes' terms, ``+-`` the sway and that of theirs (Corollary 19, with a
+    complex product).
+    """
+    n, nodes = len(candidates), len(begun.live)
+    sines, cosines = _angles(spectrum, begun.live, ends)
+    bounds, turned = np.empty((2, n, POINTS)), np.empty((n, nodes, 2))
+    waves = np.empty((4, nodes))
     for c in range(n):
+        factor, gain = spectrum.factors[candidates[c]], scene.gain[candidates[c]]
+        base = 0.5 + ends.start + gain
+        # Twice the error of a bound (Proposition 24): products are turned once more.
+        sway = 1.0 / (spectrum.degree + 1.0) + 2.0 * spectrum.error + spectrum.slope * scene.blur
         for i in range(nodes):
-            re, im = turned.real[c, i], turned.imaginary[c, i]
-            a_re[i], a_im[i] = turned.vaaler[i] * re, turned.vaaler[i] * im
-            b_re[i], b_im[i] = turned.fejer[i] * re, turned.fejer[i] * im
+            node = spectrum.nodes[begun.live[i]]
+            x, y = factor[begun.live[i], 0], factor[begun.live[i], 1]
+            re = begun.product[i, 0] * x - begun.product[i, 1] * y
+            im = begun.product[i, 0] * y + begun.product[i, 1] * x
+            base += node[VAALER] * node[SIGN] * im
+            sway += node[FEJER] * node[SIGN] * re
+            sine, cosine = sin_cos_turns(node[NODE] * gain)
+            x, y = re * cosine + im * sine, im * cosine - re * sine
+            turned[c, i, 0], turned[c, i, 1] = x, y
+            waves[0, i], waves[1, i] = node[VAALER] * x, node[VAALER] * y
+            waves[2, i], waves[3, i] = node[FEJER] * x, node[FEJER] * y
         for g in range(POINTS):
-            middle = turned.base[c] + g * step
-            radius = turned.sway[c]
+            middle, radius = base + g * ends.step, sway
             for i in range(nodes):
-                middle += a_re[i] * sines[g, i] - a_im[i] * cosines[g, i]
-                radius += b_re[i] * cosines[g, i] + b_im[i] * sines[g, i]
-            lower[c, g] = middle - radius
-            upper[c, g] = middle + radius
-    return lower, upper
+                middle += waves[0, i] * sines[g, i] - waves[1, i] * cosines[g, i]
+                radius += waves[2, i] * cosines[g, i] + waves[3, i] * sines[g, i]
+            bounds[0, c, g], bounds[1, c, g] = middle - radius, middle + radius
+    return bounds, _bend(spectrum, begun.live, turned)
 
 
 @inner
-def bend(turned: _Turned) -> NDArray[np.float64]:
+def _bend(
+    spectrum: Spectrum, live: NDArray[np.int64], turned: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Bound second derivatives: those of two candidates' bounds differ by at most the sum.
 
     The bounds are trigonometric polynomials: between two points of the grid they are no further
     from their chord than step^2 / 8 times the largest second derivative (Lemma 30). Vaaler's parts
     are taken as distances from their mean, which the difference of two does not hold.
     """
-    n, nodes = turned.real.shape
-    found = np.zeros(n)
-    for i in range(nodes):
+    n = len(turned)
+    found = np.empty(n)
+    for c in range(n):
+        found[c] = 0.0
+    for i in range(len(live)):
+        node = spectrum.nodes[live[i]]
         x = 0.0
         y = 0.0
         for c in range(n):
-            x += turned.real[c, i] / n
-            y += turned.imaginary[c, i] / n
-        speed = 2.0 * math.pi * turned.node[i]
+            x += turned[c, i, 0] / n
+            y += turned[c, i, 1] / n
+        speed = 2.0 * math.pi * node[NODE]
         for c in range(n):
-            re, im = turned.real[c, i], turned.imaginary[c, i]
-            away = math.sqrt((re - x) ** 2 + (im - y) ** 2)
-            whole = math.sqrt(re**2 + im**2)
-            found[c] += speed * speed * (turned.vaaler[i] * away + turned.fejer[i] * whole)
+            re, im = turned[c, i, 0], turned[c, i, 1]
+            away = math.sqrt((re - x) * (re - x) + (im - y) * (im - y))
+            whole = math.sqrt(re * re + im * im)
+            found[c] += speed * speed * (node[VAALER] * away + node[FEJER] * whole)
     return found

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
 from sklearn_probsr.engines.sums._scene import Scene, always_free
-from sklearn_probsr.engines.sums._spectrum import Spectrum, kept_at, multiply, roughened, shrink
+from sklearn_probsr.engines.sums._spectrum import Spectrum, after, kept_at, multiply, roughened
 
 __all__ = ["still_left"]
 
@@ -29,23 +29,24 @@ def still_left(
     What is forced in a scene is part of every set.
     """
     free = always_free(spectrum, scene, candidates)
-    rough, nodes = roughened(spectrum, free.live)
+    begun = free.begun
+    rough, nodes = roughened(spectrum, begun.live)
+    live = begun.live[:nodes]
     left = np.empty(len(sets), dtype=np.bool_)
     others = np.empty(len(candidates), dtype=np.int64)
     for i in range(len(sets)):
-        product, beta, n = free.product[:nodes].copy(), free.beta, 0
+        product, beta, n = begun.product[:nodes].copy(), free.beta, 0
         for p in range(len(candidates)):
             if not sets[i, p]:
-                multiply(product, spectrum.factors[candidates[p]], free.live[:nodes])
+                multiply(product, spectrum.factors[candidates[p]], live, product)
                 beta += scene.gain[candidates[p]]
                 others[n] = candidates[p]
                 n += 1
-        lower, upper = kept_at(rough, product, free.live[:nodes], beta, scene.blur, scene.positive)
-        if lower < low <= upper and nodes < len(free.live):
-            product, live = free.product.copy(), free.live.copy()
-            kept = shrink(spectrum, product, live, others[:n])
+        lower, upper = kept_at(rough, product, live, beta, scene.blur, scene.positive)
+        if lower < low <= upper and nodes < len(begun.live):
+            sharp = after(spectrum, begun, others[:n])
             lower, upper = kept_at(
-                spectrum, product[:kept], live[:kept], beta, scene.blur, scene.positive
+                spectrum, sharp.product, sharp.live, beta, scene.blur, scene.positive
             )
         left[i] = upper >= low
     return left

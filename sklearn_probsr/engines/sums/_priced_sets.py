@@ -69,8 +69,8 @@ class _Way(NamedTuple):
 
 @inner
 def _stage(spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]) -> _Stage:
-    product, live, beta, _ = always_free(spectrum, scene, candidates)
-    return _Stage(spectrum, scene, product.copy(), live.copy(), beta, np.empty((len(live), 2)))
+    (product, live), beta, _ = always_free(spectrum, scene, candidates)
+    return _Stage(spectrum, scene, product, live, beta, np.empty((len(live), 2)))
 
 
 @inner
@@ -83,7 +83,7 @@ def _bounds(
     beta = stage.beta
     for p in range(len(candidates)):
         if not fixed[p]:
-            multiply(stage.trial, spectrum.factors[candidates[p]], stage.live)
+            multiply(stage.trial, spectrum.factors[candidates[p]], stage.live, stage.trial)
             beta += scene.gain[candidates[p]]
     return kept_at(spectrum, stage.trial, stage.live, beta, scene.blur, scene.positive)
 

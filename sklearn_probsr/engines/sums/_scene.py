@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner
-from sklearn_probsr.engines.sums._spectrum import Spectrum, shrink
+from sklearn_probsr.engines.sums._spectrum import Begun, Spectrum, after, untouched
 
 __all__ = ["Free", "Scene", "always_free"]
 
@@ -29,13 +29,12 @@ class Scene(NamedTuple):
 
 
 class Free(NamedTuple):
-    """What no set fixes: the product of its factors, its nodes, and its variance.
+    """What no set fixes: the product of its factors, and its variance.
 
     With the cut, which is that with all candidates fixed.
     """
 
-    product: NDArray[np.float64]  # (nodes, 2)
-    live: NDArray[np.int64]  # (nodes,)
+    begun: Begun
     beta: float
     variance: float
 
@@ -44,7 +43,9 @@ class Free(NamedTuple):
 def always_free(spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]) -> Free:
     """Return what no set of some candidates fixes."""
     h = len(scene.gain)
-    chosen = scene.forced.copy()
+    chosen = np.empty(h, dtype=np.bool_)
+    for u in range(h):
+        chosen[u] = scene.forced[u]
     for i in range(len(candidates)):
         chosen[candidates[i]] = True
     free = np.empty(h, dtype=np.int64)
@@ -58,7 +59,4 @@ def always_free(spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64])
             free[n] = u
             n += 1
             variance += scene.variance[u]
-    product = spectrum.rest.copy()
-    live = np.arange(len(product))
-    kept = shrink(spectrum, product, live, free[:n])
-    return Free(product[:kept], live[:kept], beta, variance)
+    return Free(after(spectrum, untouched(spectrum), free[:n]), beta, variance)

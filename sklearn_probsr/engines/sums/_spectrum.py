@@ -21,10 +21,14 @@ from sklearn_probsr.engines.coins._vaaler import coefficients, sin_cos_turns
 
 __all__ = [
     "DROPPED",
+    "FEJER",
+    "NODE",
+    "SIGN",
+    "VAALER",
     "Begun",
     "Spectrum",
+    "after",
     "begin",
-    "bounds_at",
     "bounds_from",
     "copy_nodes",
     "kept_at",
@@ -32,7 +36,8 @@ __all__ = [
     "narrowed",
     "roughened",
     "set_bounds",
-    "shrink",
+    "untouched",
+    "with_signs",
 ]
 
 # A node is left out when it can move a bound by no more than this, over the square of the degree:
@@ -44,35 +49,38 @@ DROPPED = 0.1
 ROUGH = 256
 
 
+# The columns of a spectrum's nodes: the node k, exp(pi i k), and its coefficients.
+NODE, SIGN, VAALER, FEJER = range(4)
+
+
 class Spectrum(NamedTuple):
     """The tables of one degree."""
 
     degree: int
     error: float
     slope: float
-    node: NDArray[np.float64]
-    sign: NDArray[np.float64]  # exp(pi i node): 1 or -1
-    vaaler: NDArray[np.float64]
-    fejer: NDArray[np.float64]
+    nodes: NDArray[np.float64]  # (nodes, 4)
     rest: NDArray[np.float64]  # (nodes, 2): real and imaginary parts
     factors: NDArray[np.float64]  # (units, nodes, 2)
 
 
+def with_signs(
+    node: NDArray[np.float64], vaaler: NDArray[np.float64], fejer: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the nodes of a spectrum."""
+    return np.column_stack([node, np.where(node % 2 == 0, 1.0, -1.0), vaaler, fejer])
+
+
 def narrowed(spectrum: Spectrum, head: int) -> Spectrum:
     """Return the spectrum whose head are the first so many units; the others go to the rest."""
-    product, live = spectrum.rest.copy(), np.arange(len(spectrum.node))
-    others = np.arange(head, len(spectrum.factors))
-    live = live[: _narrow(spectrum, product, live, others)]
-    product = np.ascontiguousarray(product[: len(live)])
-    node, a, b = (part[live] for part in (spectrum.node, spectrum.vaaler, spectrum.fejer))
+    product, live = begin(spectrum, np.arange(head, len(spectrum.factors)))
+    nodes = spectrum.nodes[live]
+    speed = 4 * math.pi * nodes[:, NODE] * (nodes[:, VAALER] + nodes[:, FEJER])
     return Spectrum(
         spectrum.degree,
         spectrum.error,
-        2 + float(np.sum(4 * math.pi * node * (a + b) * np.hypot(*product.T))),
-        node,
-        spectrum.sign[live],
-        a,
-        b,
+        2 + float(np.sum(speed * np.hypot(*product.T))),
+        nodes,
         product,
         np.ascontiguousarray(spectrum.factors[:head, live]),
     )
@@ -80,31 +88,50 @@ def narrowed(spectrum: Spectrum, head: int) -> Spectrum:
 
 @inner
 def multiply(
-    product: NDArray[np.float64], factor: NDArray[np.float64], live: NDArray[np.int64]
+    product: NDArray[np.float64],
+    factor: NDArray[np.float64],
+    live: NDArray[np.int64],
+    out: NDArray[np.float64],
 ) -> None:
-    """Multiply complex numbers in place, by a unit's factor at the live nodes."""
+    """Multiply complex numbers by a unit's factor at the live nodes; in place, if that is out."""
     for i in range(len(live)):
         re = product[i, 0]
         im = product[i, 1]
         x = factor[live[i], 0]
         y = factor[live[i], 1]
-        product[i, 0] = re * x - im * y
-        product[i, 1] = re * y + im * x
+        out[i, 0] = re * x - im * y
+        out[i, 1] = re * y + im * x
+
+
+class Begun(NamedTuple):
+    """The product of the rest and some units' factors, and the nodes where it counts."""
+
+    product: NDArray[np.float64]  # (nodes, 2)
+    live: NDArray[np.int64]  # (nodes,)
 
 
 @inner
-def shrink(
-    spectrum: Spectrum,
-    product: NDArray[np.float64],
-    live: NDArray[np.int64],
-    units: NDArray[np.int64],
-) -> int:
-    """Multiply by the factors of some units, leaving out nodes on the way; return how many stay.
+def untouched(spectrum: Spectrum) -> Begun:
+    """Return the rest alone."""
+    live = np.empty(len(spectrum.nodes), dtype=np.int64)
+    for i in range(len(live)):
+        live[i] = i
+    return Begun(spectrum.rest, live)
+
+
+@inner
+def after(spectrum: Spectrum, begun: Begun, units: NDArray[np.int64]) -> Begun:
+    """Multiply by the factors of some units, leaving out nodes on the way, in arrays of its own.
 
     A node leaves when it could no longer move a bound by much.
     """
-    least = (DROPPED / (spectrum.degree * spectrum.degree)) ** 2
-    kept = len(live)
+    tiny = DROPPED / (spectrum.degree * spectrum.degree)
+    least = tiny * tiny
+    kept = len(begun.live)
+    product, live = np.empty((kept, 2)), np.empty(kept, dtype=np.int64)
+    copy_nodes(begun.product, product)
+    for i in range(kept):
+        live[i] = begun.live[i]
     for a in range(len(units)):
         factor = spectrum.factors[units[a]]
         n = 0
@@ -116,28 +143,18 @@ def shrink(
             y = factor[node, 1]
             new_re = re * x - im * y
             new_im = re * y + im * x
-            weight = 2.0 * (spectrum.vaaler[node] + spectrum.fejer[node])
+            weight = 2.0 * (spectrum.nodes[node, VAALER] + spectrum.nodes[node, FEJER])
             if weight * weight * (new_re * new_re + new_im * new_im) > least:
                 product[n, 0] = new_re
                 product[n, 1] = new_im
                 live[n] = node
                 n += 1
         kept = n
-    return kept
-
-
-@kernel
-def _narrow(
-    spectrum: Spectrum,
-    product: NDArray[np.float64],
-    live: NDArray[np.int64],
-    units: NDArray[np.int64],
-) -> int:
-    return shrink(spectrum, product, live, units)
+    return Begun(product[:kept], live[:kept])
 
 
 @inner
-def bounds_at(
+def _bounds_at(
     spectrum: Spectrum,
     product: NDArray[np.float64],
     live: NDArray[np.int64],
@@ -152,12 +169,12 @@ def bounds_at(
     middle = beta + 0.5
     radius = 1.0 / (spectrum.degree + 1.0) + spectrum.error + spectrum.slope * blur
     for i in range(len(live)):
-        j = live[i]
+        node = spectrum.nodes[live[i]]
         re = product[i, 0]
         im = product[i, 1]
-        sine, cosine = sin_cos_turns(spectrum.node[j] * beta)
-        middle += spectrum.vaaler[j] * (spectrum.sign[j] * im - (im * cosine - re * sine))
-        radius += spectrum.fejer[j] * (spectrum.sign[j] * re + (re * cosine + im * sine))
+        sine, cosine = sin_cos_turns(node[NODE] * beta)
+        middle += node[VAALER] * (node[SIGN] * im - (im * cosine - re * sine))
+        radius += node[FEJER] * (node[SIGN] * re + (re * cosine + im * sine))
     return max(middle - radius, 0.0), min(middle + radius, 1.0)
 
 
@@ -171,7 +188,7 @@ def kept_at(
     positive: bool,
 ) -> tuple[float, float]:
     """Bound the probability that the class is kept."""
-    lower, upper = bounds_at(spectrum, product, live, beta, blur)
+    lower, upper = _bounds_at(spectrum, product, live, beta, blur)
     if positive:
         return 1.0 - upper, 1.0 - lower
     return lower, upper
@@ -192,35 +209,28 @@ def roughened(spectrum: Spectrum, live: NDArray[np.int64]) -> tuple[Spectrum, in
     All of them: then it is the spectrum itself.
     """
     nodes = 0
-    while nodes < len(live) and spectrum.node[live[nodes]] <= ROUGH:
+    while nodes < len(live) and spectrum.nodes[live[nodes], NODE] <= ROUGH:
         nodes += 1
     if nodes == len(live):
         return spectrum, nodes
-    vaaler, fejer = np.zeros(len(spectrum.node)), np.zeros(len(spectrum.node))
+    table = np.empty((live[nodes - 1] + 1 if nodes else 0, 4))
     for i in range(nodes):
-        vaaler[live[i]], fejer[live[i]] = coefficients(spectrum.node[live[i]], ROUGH)
+        node = spectrum.nodes[live[i]]
+        table[live[i], NODE], table[live[i], SIGN] = node[NODE], node[SIGN]
+        table[live[i], VAALER], table[live[i], FEJER] = coefficients(node[NODE], ROUGH)
     error, slope = spectrum.error + DROPPED / ROUGH, 2.0 + 12.0 * ROUGH
-    rough = Spectrum(
-        ROUGH, error, slope, spectrum.node, spectrum.sign, vaaler, fejer, spectrum.rest,
-        spectrum.factors,
-    )  # fmt: skip
-    return rough, nodes
+    return Spectrum(ROUGH, error, slope, table, spectrum.rest, spectrum.factors), nodes
 
 
-class Begun(NamedTuple):
-    """The product of the rest and some units' factors, and the nodes where it counts."""
-
-    product: NDArray[np.float64]  # (nodes, 2)
-    live: NDArray[np.int64]  # (nodes,)
+def begin(spectrum: Spectrum, units: NDArray[np.int64]) -> Begun:
+    """Multiply the rest by the factors of units that many sets leave free."""
+    product, live = _begin(spectrum, units)
+    return Begun(product.copy(), live.copy())  # without what held the nodes that left
 
 
 @kernel
-def begin(spectrum: Spectrum, units: NDArray[np.int64]) -> Begun:
-    """Multiply the rest by the factors of units that many sets leave free."""
-    product = spectrum.rest.copy()
-    live = np.arange(len(product))
-    kept = shrink(spectrum, product, live, units)
-    return Begun(product[:kept].copy(), live[:kept].copy())
+def _begin(spectrum: Spectrum, units: NDArray[np.int64]) -> Begun:
+    return after(spectrum, untouched(spectrum), units)
 
 
 @kernel
@@ -228,9 +238,8 @@ def bounds_from(
     spectrum: Spectrum, begun: Begun, free: NDArray[np.int64], beta: float, blur: float
 ) -> tuple[float, float]:
     """Bound ``Pr[Y <= beta]`` when some units of the head are free, beside those begun with."""
-    product, live = begun.product.copy(), begun.live.copy()
-    kept = shrink(spectrum, product, live, free)
-    return bounds_at(spectrum, product[:kept], live[:kept], beta, blur)
+    product, live = after(spectrum, begun, free)
+    return _bounds_at(spectrum, product, live, beta, blur)
 
 
 @kernel
@@ -238,7 +247,5 @@ def set_bounds(
     spectrum: Spectrum, free: NDArray[np.int64], beta: float, blur: float
 ) -> tuple[float, float]:
     """Bound ``Pr[Y <= beta]`` when some units of the head, and the rest, are free."""
-    product = spectrum.rest.copy()
-    live = np.arange(len(product))
-    kept = shrink(spectrum, product, live, free)
-    return bounds_at(spectrum, product[:kept], live[:kept], beta, blur)
+    product, live = after(spectrum, untouched(spectrum), free)
+    return _bounds_at(spectrum, product, live, beta, blur)

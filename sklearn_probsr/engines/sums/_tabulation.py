@@ -22,7 +22,7 @@ from sklearn_probsr.engines.coins._vaaler import (
     coefficient_table,
     sin_cos_turns,
 )
-from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum
+from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum, with_signs
 
 __all__ = ["Law", "build_spectrum", "live_nodes"]
 
@@ -64,10 +64,7 @@ def build_spectrum(head: list[Law], rest: list[Law], degree: int, most_cells: in
         degree,
         error + TAIL + DROPPED / degree,
         2 + float(np.sum(4 * math.pi * node * (vaaler + fejer) * bound[live])),
-        node,
-        np.where(node % 2 == 0, 1.0, -1.0),
-        vaaler,
-        fejer,
+        with_signs(node, vaaler, fejer),
         np.ascontiguousarray(products[live]),
         np.stack([_factors(law, live, degree) for law in head]),
     )

@@ -16,12 +16,13 @@ from sklearn_probsr.engines._jit import inlined, inner, kernel
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.sums._scene import Free, Scene, always_free
 from sklearn_probsr.engines.sums._spectrum import (
+    Begun,
     Spectrum,
+    after,
     copy_nodes,
     kept_at,
     multiply,
     roughened,
-    shrink,
 )
 
 __all__ = ["Budget", "count_up_sets", "list_up_sets", "refute"]
@@ -33,6 +34,9 @@ class _Path(NamedTuple):
     above: NDArray[np.bool_]  # (n, n)
     taken: NDArray[np.bool_]  # (n,)
     blocked: NDArray[np.int64]  # (n,): how many of those above were left
+    # Of the set that it has come to: what is taken lies before a position (-1: there is none), how
+    # many that are, and the first position at which the set differs from the one before.
+    place: NDArray[np.int64]  # (3,)
     size: int
     smaller: bool
 
@@ -41,10 +45,12 @@ class _Path(NamedTuple):
 def _path(above: NDArray[np.bool_], size: int, smaller: bool) -> _Path:
     """Return a path before its first set."""
     n = len(above)
-    return _Path(above, np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64), size, smaller)
+    taken, whole = np.empty(n, dtype=np.bool_), np.zeros(n + 3, dtype=np.int64)
+    whole[n] = -1
+    return _Path(above, taken, whole[:n], whole[n:], size, smaller)
 
 
-@inner
+@inlined
 def _is_over(
     blocked: NDArray[np.int64], position: int, count: int, size: int, smaller: bool
 ) -> bool:
@@ -69,19 +75,20 @@ def _leave(above: NDArray[np.bool_], blocked: NDArray[np.int64], position: int, 
             blocked[j] += by
 
 
-@inlined
-def _next(path: _Path, position: int, count: int) -> tuple[int, int, int]:
-    """Go on to the next up-set, depth first, from a position (-1: the start) with so many taken.
+@inner
+def _next(path: _Path) -> bool:
+    """Go on to the next up-set, depth first; tell whether there is one.
 
     A set is what is taken before its position; all from there on is left. Members are in an order
-    in which nothing comes before what is above it. Returns the position (-1: there is no further
-    set), how many are taken, and the first position at which the set differs from the one before.
+    in which nothing comes before what is above it.
     """
-    above, taken, blocked, size, smaller = path
+    above, taken, blocked, place, size, smaller = path
+    position, count = place[0], place[1]
     if position < 0:
-        position = 0
+        position += 1
         if smaller or size == 0:
-            return 0, 0, 0
+            place[0] = position
+            return True
     first = position
     while position >= 0:
         if not _is_over(blocked, position, count, size, smaller):
@@ -91,7 +98,8 @@ def _next(path: _Path, position: int, count: int) -> tuple[int, int, int]:
             if take:
                 count += 1
                 if smaller or count == size:
-                    return position, count, first
+                    place[0], place[1], place[2] = position, count, first
+                    return True
             else:
                 _leave(above, blocked, position - 1, 1)
             continue
@@ -106,13 +114,14 @@ def _next(path: _Path, position: int, count: int) -> tuple[int, int, int]:
             _leave(above, blocked, position, 1)
             first = min(first, position)
             position += 1
-    return -1, count, first
+    return False
 
 
 @inner
-def _mark(source: NDArray[np.bool_], target: NDArray[np.bool_]) -> None:
-    for i in range(len(source)):
-        target[i] = source[i]
+def _mark(path: _Path, target: NDArray[np.bool_]) -> None:
+    """Write down the set that a path has come to."""
+    for i in range(len(target)):
+        target[i] = i < path.place[0] and path.taken[i]
 
 
 @kernel
@@ -122,11 +131,8 @@ def count_up_sets(above: NDArray[np.bool_], size: int, smaller: bool, cap: int) 
     Members are in an order in which nothing comes before what is above it (Proposition 12).
     """
     path = _path(above, size, smaller)
-    position, count, found = -1, 0, 0
-    while found <= cap:
-        position, count, _ = _next(path, position, count)
-        if position < 0:
-            break
+    found = 0
+    while found <= cap and _next(path):
         found += 1
     return found
 
@@ -139,12 +145,9 @@ def list_up_sets(above: NDArray[np.bool_], size: int, smaller: bool, cap: int) -
     """
     path = _path(above, size, smaller)
     sets = np.zeros((cap, len(above)), dtype=np.bool_)
-    position, count, found = -1, 0, 0
-    while found < cap:
-        position, count, _ = _next(path, position, count)
-        if position < 0:
-            break
-        _mark(path.taken, sets[found])
+    found = 0
+    while found < cap and _next(path):
+        _mark(path, sets[found])
         found += 1
     return sets[:found]
 
@@ -158,104 +161,86 @@ class Budget(NamedTuple):
 
 
 class _Products(NamedTuple):
-    """What a set on a path leaves free: the product of its factors, and the cut.
+    """What sets on a path leave free: the products of its factors, and the cuts."""
 
-    Bounds are rough at first, by the first nodes alone (Lemma 72); ``free`` is what they are made
-    sharp from.
-    """
-
-    candidates: NDArray[np.int64]  # (n,)
-    free: Free
-    spectrum: Spectrum
     live: NDArray[np.int64]  # (nodes,)
     # The product of what was left before a position is found where ``where`` says.
     stack: NDArray[np.float64]  # (n + 1, nodes, 2)
     where: NDArray[np.int64]  # (n + 1,)
-    cut: NDArray[np.float64]  # (n + 1,)
     # The same for all from a position on.
     suffix: NDArray[np.float64]  # (n + 1, nodes, 2)
-    shift: NDArray[np.float64]  # (n + 1,)
+    cuts: NDArray[np.float64]  # (n + 1, 2): where the one puts the cut, and by how much the other
     trial: NDArray[np.float64]  # (nodes, 2)
 
 
 @inlined
-def _products(spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64]) -> _Products:
-    """Return the products before the first set."""
-    n = len(candidates)
-    free = always_free(spectrum, scene, candidates)
-    rough, nodes = roughened(spectrum, free.live)
-    live = free.live[:nodes]
+def _products(
+    spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64], free: Free, nodes: int
+) -> _Products:
+    """Return the products before the first set, at the first so many nodes."""
+    n, live = len(candidates), free.begun.live[:nodes]
     found = _Products(
-        candidates,
-        free,
-        rough,
-        live,
-        np.empty((n + 1, nodes, 2)),
-        np.zeros(n + 1, dtype=np.int64),
-        np.empty(n + 1),
-        np.empty((n + 1, nodes, 2)),
-        np.zeros(n + 1),
-        np.empty((nodes, 2)),
-    )
-    copy_nodes(free.product[:nodes], found.stack[0])
-    found.cut[0] = free.beta
+        live, np.empty((n + 1, nodes, 2)), np.empty(n + 1, dtype=np.int64),
+        np.empty((n + 1, nodes, 2)), np.empty((n + 1, 2)), np.empty((nodes, 2)),
+    )  # fmt: skip
+    copy_nodes(free.begun.product[:nodes], found.stack[0])
+    found.where[0], found.cuts[0, 0], found.cuts[n, 1] = 0, free.beta, 0.0
     for i in range(nodes):
-        found.suffix[n, i, 0] = 1.0
-        found.suffix[n, i, 1] = 0.0
+        found.suffix[n, i, 0], found.suffix[n, i, 1] = 1.0, 0.0
     for p in range(n - 1, -1, -1):
-        copy_nodes(found.suffix[p + 1], found.suffix[p])
-        multiply(found.suffix[p], spectrum.factors[candidates[p]], live)
-        found.shift[p] = found.shift[p + 1] + scene.gain[candidates[p]]
+        factor = spectrum.factors[candidates[p]]
+        multiply(found.suffix[p + 1], factor, live, found.suffix[p])
+        found.cuts[p, 1] = found.cuts[p + 1, 1] + scene.gain[candidates[p]]
     return found
 
 
 @inlined
 def _follow(
-    scene: Scene, products: _Products, taken: NDArray[np.bool_], first: int, position: int
+    spectrum: Spectrum, scene: Scene, candidates: NDArray[np.int64], path: _Path, found: _Products
 ) -> None:
     """Follow a path to its new set: what is left there is part of all products after it."""
-    for p in range(first, position):
-        if taken[p]:
-            products.where[p + 1] = products.where[p]
-            products.cut[p + 1] = products.cut[p]
+    for p in range(path.place[2], path.place[0]):
+        if path.taken[p]:
+            found.where[p + 1] = found.where[p]
+            found.cuts[p + 1, 0] = found.cuts[p, 0]
         else:
-            unit = products.candidates[p]
-            copy_nodes(products.stack[products.where[p]], products.stack[p + 1])
-            multiply(products.stack[p + 1], products.spectrum.factors[unit], products.live)
-            products.where[p + 1] = p + 1
-            products.cut[p + 1] = products.cut[p] + scene.gain[unit]
+            factor = spectrum.factors[candidates[p]]
+            multiply(found.stack[found.where[p]], factor, found.live, found.stack[p + 1])
+            found.where[p + 1] = p + 1
+            found.cuts[p + 1, 0] = found.cuts[p, 0] + scene.gain[candidates[p]]
 
 
 @inlined
-def _bounds(scene: Scene, products: _Products, position: int) -> tuple[float, float]:
+def _bounds(
+    spectrum: Spectrum, scene: Scene, found: _Products, position: int
+) -> tuple[float, float]:
     """Bound the guarantee of what is taken, with all from a position on left free."""
-    before = products.stack[products.where[position]]
-    after = products.suffix[position]
-    for i in range(len(products.live)):
-        products.trial[i, 0] = before[i, 0] * after[i, 0] - before[i, 1] * after[i, 1]
-        products.trial[i, 1] = before[i, 0] * after[i, 1] + before[i, 1] * after[i, 0]
-    beta = products.cut[position] + products.shift[position]
-    spectrum = products.spectrum
-    return kept_at(spectrum, products.trial, products.live, beta, scene.blur, scene.positive)
+    before, after = found.stack[found.where[position]], found.suffix[position]
+    for i in range(len(found.live)):
+        found.trial[i, 0] = before[i, 0] * after[i, 0] - before[i, 1] * after[i, 1]
+        found.trial[i, 1] = before[i, 0] * after[i, 1] + before[i, 1] * after[i, 0]
+    beta = found.cuts[position, 0] + found.cuts[position, 1]
+    return kept_at(spectrum, found.trial, found.live, beta, scene.blur, scene.positive)
 
 
 @inlined
 def _sharp_bounds(
-    spectrum: Spectrum, scene: Scene, products: _Products, taken: NDArray[np.bool_], position: int
+    spectrum: Spectrum,
+    scene: Scene,
+    candidates: NDArray[np.int64],
+    begun: Begun,
+    path: _Path,
+    beta: float,
 ) -> tuple[float, float]:
     """Bound the same by all nodes."""
-    candidates = products.candidates
     left = np.empty(len(candidates), dtype=np.int64)
     n = 0
     for p in range(len(candidates)):
-        if p >= position or not taken[p]:
+        if p >= path.place[0] or not path.taken[p]:
             left[n] = candidates[p]
             n += 1
-    product, live = products.free.product.copy(), products.free.live.copy()
-    kept = shrink(spectrum, product, live, left[:n])
-    beta = products.cut[position] + products.shift[position]
-    blur, positive = scene.blur, scene.positive
-    return kept_at(spectrum, product[:kept], live[:kept], beta, blur, positive)
+    product, live = after(spectrum, begun, left[:n])
+    return kept_at(spectrum, product, live, beta, scene.blur, scene.positive)
 
 
 @kernel
@@ -282,32 +267,34 @@ def refute(
     nodes : int
         At how many nodes sets were bounded, all together.
     """
-    products = _products(spectrum, scene, candidates)
-    sets = np.zeros((max(budget.room, 1), len(candidates)), dtype=np.bool_)
-    nodes, work = len(products.live), 0
+    sets = np.empty((max(budget.room, 1), len(candidates)), dtype=np.bool_)
+    free = always_free(spectrum, scene, candidates)
+    # Bounds are rough at first, by the first nodes alone (Lemma 72).
+    rough, nodes = roughened(spectrum, free.begun.live)
+    work = 0
     allowed = min(budget.sets, budget.work // max(nodes, 1))
     if count_up_sets(above, size, smaller, allowed) > allowed:
         return -1, sets[:0], work
     # Where no set surely reaches the level, those that are surely not below it are told as well.
     enough = level.high if level.high <= 1.0 else level.low
+    products = _products(spectrum, scene, candidates, free, nodes)
     path = _path(above, size, smaller)
-    position, count, kept = -1, 0, 0
-    while True:
-        position, count, first = _next(path, position, count)
-        if position < 0:
-            return 0, sets[:kept], work
-        _follow(scene, products, path.taken, first, position)
-        lower, upper = _bounds(scene, products, position)
+    kept = 0
+    while _next(path):
+        _follow(spectrum, scene, candidates, path, products)
+        lower, upper = _bounds(rough, scene, products, path.place[0])
         work += nodes
-        if lower < enough and upper >= level.low and nodes < len(products.free.live):
-            lower, upper = _sharp_bounds(spectrum, scene, products, path.taken, position)
-            work += len(products.free.live)
+        if lower < enough and upper >= level.low and nodes < len(free.begun.live):
+            beta = products.cuts[path.place[0], 0] + products.cuts[path.place[0], 1]
+            lower, upper = _sharp_bounds(spectrum, scene, candidates, free.begun, path, beta)
+            work += len(free.begun.live)
         if upper < level.low:
             continue
         if lower >= level.high:
-            _mark(path.taken, sets[0])
+            _mark(path, sets[0])
             return 1, sets[:1], work
         if kept == budget.room:
             return -1, sets[:0], work
-        _mark(path.taken, sets[kept])
+        _mark(path, sets[kept])
         kept += 1
+    return 0, sets[:kept], work

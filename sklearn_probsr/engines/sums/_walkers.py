@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inlined
-from sklearn_probsr.engines.sums._spectrum import Spectrum, copy_nodes, multiply
+from sklearn_probsr.engines.sums._spectrum import Begun, Spectrum, copy_nodes, multiply
 
 __all__ = ["FIRST_REACH", "Walkers", "suffixes"]
 
@@ -49,19 +49,14 @@ class Walkers(NamedTuple):
 
 @inlined
 def suffixes(
-    spectrum: Spectrum,
-    order: NDArray[np.int64],
-    size: int,
-    product: NDArray[np.float64],
-    live: NDArray[np.int64],
+    spectrum: Spectrum, order: NDArray[np.int64], size: int, begun: Begun
 ) -> NDArray[np.float64]:
     """Return the products of what is free when the first 0, 1, ... ``size`` of an order are fixed.
 
-    ``product`` is that of what stays free with all of these fixed.
+    ``begun`` is the product of what stays free with all of these fixed.
     """
-    suffix = np.empty((size + 1, len(live), 2))
-    copy_nodes(product, suffix[size])
+    suffix = np.empty((size + 1, len(begun.live), 2))
+    copy_nodes(begun.product, suffix[size])
     for j in range(size - 1, -1, -1):
-        copy_nodes(suffix[j + 1], suffix[j])
-        multiply(suffix[j], spectrum.factors[order[j]], live)
+        multiply(suffix[j + 1], spectrum.factors[order[j]], begun.live, suffix[j])
     return suffix

@@ -21,7 +21,14 @@ from sklearn_probsr.engines.coins._vaaler import (
     coefficient_sum,
     coefficient_table,
 )
-from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum, set_bounds
+from sklearn_probsr.engines.sums._spectrum import (
+    DROPPED,
+    FEJER,
+    VAALER,
+    Spectrum,
+    set_bounds,
+    with_signs,
+)
 from sklearn_probsr.engines.sums._thin import (
     least_decays,
     thin_factors,
@@ -139,7 +146,7 @@ class ThinSpectrum:
         self._total = 2 * coefficient_sum(degree)
         self._off = each + argument + 8 * UNIT * len(laws.zeros)
         self._table = Spectrum(
-            degree, 0.0, 0.0, self.nodes, np.where(self.nodes % 2 == 0, 1.0, -1.0), a, b,
+            degree, 0.0, 0.0, with_signs(self.nodes, a, b),
             np.zeros((len(live), 2)), np.zeros((0, len(live), 2)),
         )  # fmt: skip
 
@@ -239,7 +246,8 @@ class ThinSpectrum:
             -2j * math.pi * _turned(self.nodes * (known.centre / self.period))
         )
         each = np.where(gone, np.exp(-np.maximum(left, 0.0)), 2.4 * off * known.growth)
-        error = float(np.sum(2 * (table.vaaler + 2 * table.fejer) * each))
+        weight = 2 * (table.nodes[:, VAALER] + 2 * table.nodes[:, FEJER])
+        error = float(np.sum(weight * each))
         spectrum = table._replace(
             rest=np.ascontiguousarray(centred).view(np.float64).reshape(-1, 2),
             error=error + 2.3 * self._total * off + self._dropped(known) + TAIL,
@@ -264,7 +272,7 @@ class ThinSpectrum:
     @cached_property
     def _slopes(self) -> NDArray[np.float64]:
         found: NDArray[np.float64] = (
-            4 * math.pi * self.nodes * (self._table.vaaler + self._table.fejer)
+            4 * math.pi * self.nodes * self._table.nodes[:, [VAALER, FEJER]].sum(axis=1)
         )
         return found
 

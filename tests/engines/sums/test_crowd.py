@@ -47,7 +47,7 @@ def test_a_rest_is_multiplied_up_where_it_matters():
     laws = [law_of("normal", 0.05 * (1 + i / 9)) for i in range(12)]
     whole = crowd_spectrum(laws, [], 512, 2**22)
     parted = crowd_spectrum(laws[:3], laws[3:], 512, 2**22)
-    assert len(parted.node) < 200 < len(whole.node)
+    assert len(parted.nodes) < 200 < len(whole.nodes)
     for beta in (-0.1, 0.0, 0.07):
         both = [
             set_bounds(spectrum, np.array(free), beta, 1e-15)

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from sklearn_probsr import LinearModel, Marginals, Product, Unit, law_of
 from sklearn_probsr.engines.coins._vaaler import TRIG_ERROR
 from sklearn_probsr.engines.sums._finite import enclose_finite
-from sklearn_probsr.engines.sums._spectrum import begin, bounds_from, set_bounds
+from sklearn_probsr.engines.sums._spectrum import NODE, begin, bounds_from, set_bounds
 from sklearn_probsr.engines.sums._tabulation import Law, _factors, build_spectrum
 from sklearn_probsr.laws.sums._costs import Costs
 from tests.interpreted import long_loops
@@ -98,7 +98,7 @@ def test_tables_are_capped(d: int):
     spectra = [shared.wide, *(shared.spectrum(degree) for degree in (0, *shared.degrees))]
     for spectrum in spectra:
         assert spectrum.factors.size <= 2 * 2**22
-        assert len(spectrum.node) == spectrum.factors.shape[1]
+        assert len(spectrum.nodes) == spectrum.factors.shape[1]
     assert spectra[-1].degree == shared.degrees[-1]  # where reasons are looked for, nothing is lost
 
 
@@ -125,14 +125,15 @@ def test_nodes_left_out_are_a_tenth_of_the_width():
     ]
     degree, everything = 2**11, np.arange(60)
     spectrum = build_spectrum(laws, [], degree, 2**22)
-    assert len(spectrum.node) == degree
+    assert len(spectrum.nodes) == degree
     phi = np.prod(spectrum.factors[..., 0] + 1j * spectrum.factors[..., 1], axis=0)
-    weight = 2 * (spectrum.vaaler + spectrum.fejer) * np.abs(phi)
+    node, sign, vaaler, fejer = spectrum.nodes.T
+    weight = 2 * (vaaler + fejer) * np.abs(phi)
     assert np.count_nonzero(weight < 0.1 / degree**2) > degree / 2
     for beta in rng.uniform(-0.4, 0.4, 20):
-        turned = phi * np.exp(-2j * np.pi * spectrum.node * beta)
-        middle = beta + 0.5 + spectrum.vaaler @ (spectrum.sign * phi.imag - turned.imag)
-        sway = 1 / (degree + 1) + spectrum.fejer @ (spectrum.sign * phi.real + turned.real)
+        turned = phi * np.exp(-2j * np.pi * node * beta)
+        middle = beta + 0.5 + vaaler @ (sign * phi.imag - turned.imag)
+        sway = 1 / (degree + 1) + fejer @ (sign * phi.real + turned.real)
         whole = middle - sway, middle + sway
         begun = begin(spectrum, everything[11:])
         for lower, upper in (
@@ -152,8 +153,8 @@ def test_many_laws_are_shifted_by_one_rounding():
     spectrum = build_spectrum([law], [law] * n, degree, 2**22)
     unit = 2.0**-53
     with mpmath.workdps(40):
-        for j in range(len(spectrum.node) - 20, len(spectrum.node)):
-            k = int(spectrum.node[j])
+        for j in range(len(spectrum.nodes) - 20, len(spectrum.nodes)):
+            k = int(spectrum.nodes[j, NODE])
             atoms = zip(law.turns.tolist(), law.chances.tolist(), strict=True)
             factor = sum(p * mpmath.expjpi(2 * k * mpmath.mpf(t)) for t, p in atoms)
             error = abs(factor**n - mpmath.mpc(*spectrum.rest[j].tolist()))
