@@ -232,6 +232,9 @@ def test_places():
     assert [text[a:b] for a, b in places(text, ["proxy server"])] == ["proxy-server"]
     assert [text[a:b] for a, b in places(text, ["eca"])] == ["eca"]
     assert places(text, ["", " ", "absent"]) == []
+    assert places("bath then", [" th"]) == [(5, 7)]
+    assert places("bath then", ["th "]) == [(2, 4)]
+    assert places("bath then", ["h t"]) == [(3, 6)]
     assert readable("a\tb\x00c中", {ord(c) for c in "abc"}) == "a b c\N{WHITE SQUARE}"
 
 
@@ -258,3 +261,48 @@ def test_what_speaks_against_the_class_is_told():
     assert not told.reasons.against.sizes.any()
     assert "although" not in "".join(map(str, told.reasons))
     assert "supporting features" in told.describe(0)
+
+
+def test_words_that_the_font_lacks_are_marked():
+    """Each of their letters is a box, on a coloured ground as any word of the reason."""
+    texts = ["服务器 and mail", "服务器 and post", "apple and mail", "apple and post"]
+    model = make_pipeline(CountVectorizer(), LogisticRegression(C=9)).fit(texts, [1, 1, 0, 0])
+    found = SufficientReasonExplainer(model, texts, delta=0.9, include=["服务器"])(texts[:1])
+    assert "\N{WHITE SQUARE}" * 3 in drawn(plots.text(found, texts[:1]))[1]
+
+
+def test_a_number_beside_a_text_is_no_word_of_it():
+    """It stands below, also if the text has its name; words of another text stand there, too."""
+    frame = pd.DataFrame({"title": ["age of pies", "new age"] * 4, "age": [0, 3] * 4})
+    steps = make_column_transformer((CountVectorizer(), "title"), ("passthrough", ["age"]))
+    model = make_pipeline(steps, LogisticRegression()).fit(frame, [0, 1] * 4)
+    found = SufficientReasonExplainer(model, frame, include=["age"], exclude=["title: age"])(frame)
+    everything, marked = drawn(plots.text(found[1], frame["title"][1]))
+    assert "age = 3" in everything
+    assert "age" not in marked
+    frame = pd.DataFrame({"title": ["red pie", "red tart"] * 4, "body": ["red", "blue"] * 4})
+    steps = make_column_transformer((CountVectorizer(), "title"), (CountVectorizer(), "body"))
+    model = make_pipeline(steps, LogisticRegression()).fit(frame, [0, 1] * 4)
+    found = SufficientReasonExplainer(model, frame, include=["body: red", "title: pie"])(frame[:1])
+    everything, marked = drawn(plots.text(found, frame["title"][:1]))
+    assert 'body: "red"' in everything
+    assert marked == ["pie"]
+    message = (
+        "documents must be a column with its name, such as X['body'], since the reasons have words "
+        "of 'body' and 'title'; got None for its name."
+    )
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        plots.text(found, ["red pie"])
+
+
+def test_only_rows_that_are_not_drawn_are_left_out():
+    """What was explained can be drawn as it is: no text is asked for of an invalid row."""
+    texts: Any = [TEXTS[0], None, TEXTS[1]]
+    with pytest.warns(UserWarning, match="1 invalid"):
+        found = explained(CountVectorizer(), texts)
+    assert drawn(plots.text(found, texts))[0].endswith("left out: 1 invalid")
+    with pytest.warns(UserWarning, match="unreachable"):
+        found = explained(CountVectorizer(), ["pie"], present_only=True, exclude=["pie"])
+    everything, _ = drawn(plots.text(found, ["pie"]))
+    assert "short of 0.9" in everything
+    assert "left out" not in everything

@@ -60,9 +60,10 @@ def batch(reasons: Any, what: str, drawn: tuple[str, ...] = ("ok",)) -> ReasonEx
     return some
 
 
-def note(reasons: ReasonExplanation) -> list[str]:
+def note(reasons: ReasonExplanation, drawn: tuple[str, ...] = ("ok",)) -> list[str]:
     """Return a line on the rows that a picture leaves out; none if there are none."""
-    count = count_flagged(np.atleast_1d(reasons.status))
+    status = np.atleast_1d(reasons.status)
+    count = count_flagged(status[~np.isin(status, drawn)])
     return [f"left out: {count}"] if count else []
 
 

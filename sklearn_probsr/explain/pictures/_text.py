@@ -31,6 +31,7 @@ _WIDTH, _COLUMNS = 9.0, 88
 _LINE, _SHAPE = 0.2, 0.602
 # How far below its middle the letters of a line stand.
 _BASE = 0.26
+_DRAWN = ("ok", "unreachable")
 # Text before and after a marked word that is shown of a long document.
 _LINES_AROUND = 1
 
@@ -64,7 +65,8 @@ def text(
         Of one text or of several, explained as such.
     documents : sequence of str
         The texts of its rows, in their order; one text, if there is one row. Of a table, its column
-        of texts.
+        of texts; of a table with several, one with its name, such as ``X["title"]``: then words of
+        the others stand below. What stands for an invalid row is not looked at.
     ax : matplotlib Axes or None, default=None
         None: a new figure with room for all that is drawn.
     max_rows : int, default=8
@@ -78,18 +80,19 @@ def text(
     -------
     Axes
     """
-    told = canvas.batch(explanation, "text", ("ok", "unreachable")).reasons
+    told = canvas.batch(explanation, "text", _DRAWN).reasons
     texts = _texts(explanation, documents)
     most = canvas.at_least_one(max_lines, "max_lines")
     some = min(len(told), canvas.at_least_one(max_rows, "max_rows"))
+    column = _column(told[:some], getattr(documents, "name", None))
     lines: list[_Line] = []
     for i in range(some):
-        lines += [*([_Line("")] if i else []), *_lines(told, i, texts[i], most)]
+        lines += [*([_Line("")] if i else []), *_lines(told, i, texts[i], most, column)]
     left = len(told) - some
     if left:
         more = f"{left} more row{'s are' if left > 1 else ' is'} not shown"
         lines += [_Line(""), _Line(more, style="note")]
-    if note := canvas.note(explanation):
+    if note := canvas.note(explanation, _DRAWN):
         lines += [_Line(""), _Line(note[0], style="note")]
     ax = _axes(ax, len(lines))
     _draw(ax, lines)
@@ -109,23 +112,45 @@ def _texts(explanation: ReasonExplanation, documents: Any) -> list[str]:
         raise InvalidInputError(
             f"documents must hold one text per row, {len(whole)}, got {len(found)}."
         )
-    for i, document in enumerate(found):
-        if not isinstance(document, str):
+    drawn = [i for i, status in enumerate(whole) if status in _DRAWN]
+    for i in drawn:
+        if not isinstance(found[i], str):
             raise InvalidInputError(
-                f"documents must hold texts, got {type(document).__name__} in row {i}."
+                f"documents must hold texts, got {type(found[i]).__name__} in row {i}."
             )
-    return [document for document, status in zip(found, whole, strict=True) if status != "invalid"]
+    return [found[i] for i in drawn]
 
 
-def _lines(told: SufficientReasons, i: int, document: str, most: int) -> list[_Line]:
+def _column(told: SufficientReasons, name: Any) -> str:
+    """Return how the names of words begin that are of the documents; nothing if all are."""
+    found = set()
+    for i, reason in enumerate(told):
+        for unit, fact in zip(reason.features, reason.facts, strict=True):
+            if _words(told, i, unit, fact):
+                before, colon, _ = told.model.unit_names[unit].partition(": ")
+                found.add(f"{before}{colon}" if colon and fact.startswith(f"{before}: ") else "")
+    if f"{name}: " in found:
+        return f"{name}: "
+    if len(found) > 1 and "" not in found:
+        several = " and ".join(repr(part[:-2]) for part in sorted(found))
+        raise InvalidInputError(
+            f"documents must be a column with its name, such as X[{min(found)[:-2]!r}], since the "
+            f"reasons have words of {several}; got {name!r} for its name."
+        )
+    return ""
+
+
+def _lines(told: SufficientReasons, i: int, document: str, most: int, column: str) -> list[_Line]:
     """Return the lines of one document: a heading, its text, and what is not in it."""
-    reason, drawable = told[i], _signs()
-    body = readable(document.expandtabs(4), drawable)
+    reason, drawable, whole = told[i], _signs(), document.expandtabs(4)
+    body = readable(whole, drawable)
     colours: list[str | None] = [None] * len(body)
+    there, names = told.model.present(told.rows[i : i + 1])[0], told.model.unit_names
     elsewhere = []
     for unit, fact in zip(reason.features, reason.facts, strict=True):
-        words = told.words.get(i, {}).get(unit) or (_bare(told.model.unit_names[unit], fact),)
-        spans = places(body, words) if _is_there(told, i, unit) else []
+        here = there[unit] and names[unit].startswith(column)
+        # In the text as it came: where the font lacks a sign, the word is still there.
+        spans = places(whole, _words(told, i, unit, fact)) if here else []
         colour = BLUE if unit in reason.against else RED
         for start, end in spans:
             colours[start:end] = [colour] * (end - start)
@@ -136,14 +161,16 @@ def _lines(told: SufficientReasons, i: int, document: str, most: int) -> list[_L
     return [*heading, *_shortened(_laid_out(body, colours), most), *below]
 
 
-def _is_there(told: SufficientReasons, i: int, unit: int) -> bool:
-    return bool(told.model.present(told.rows[i : i + 1])[0, unit])
-
-
-def _bare(name: str, fact: str) -> str:
-    """Return the word that a feature is: its name without the column of the text."""
+def _words(told: SufficientReasons, i: int, unit: int, fact: str) -> tuple[str, ...]:
+    """Return the words that a feature of a row is: none, if it is a number beside texts."""
+    if known := told.words.get(i, {}).get(unit):
+        return known
+    name = told.model.unit_names[unit]
     first, last = fact.find('"'), fact.rfind('"')
-    return fact[first + 1 : last] if 0 <= first < last else name
+    if 0 <= first < last and name.endswith(fact[first + 1 : last]):
+        return (fact[first + 1 : last],)  # without the column of the text
+    # Columns of a matrix of words are named after these.
+    return () if any(one.labels for one in told.model.units or ()) else (name,)
 
 
 def _heading(reason: SufficientReason) -> str:

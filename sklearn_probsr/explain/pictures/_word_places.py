@@ -13,7 +13,8 @@ def places(text: str, words: Collection[str]) -> list[tuple[int, int]]:
     """Return where some words are in a text, as spans that do not overlap, in order.
 
     A word is found whatever its case and its accents, one of several words also across other signs;
-    what is no whole word anywhere, such as a few letters, is found inside words.
+    what is no whole word anywhere, such as a few letters, is found inside words, and with a space
+    before or behind it, where one begins or ends.
     """
     plain, at = _folded(text)
     inside = [False] * len(plain)
@@ -39,7 +40,9 @@ def _spans(plain: str, word: str) -> list[tuple[int, int]]:
     found = [match.span() for match in re.finditer(whole, plain)]
     if found:
         return found
-    return [match.span() for match in re.finditer(re.escape(" ".join(parts)), plain)]
+    first, last = r"(?<!\w)" * word[0].isspace(), r"(?!\w)" * word[-1].isspace()
+    letters = first + r"\s+".join(map(re.escape, parts)) + last
+    return [match.span() for match in re.finditer(letters, plain)]
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
