@@ -243,12 +243,15 @@ class _Duality:
     def _pruned(self, least: int) -> tuple[set[int], str, int]:
         """Leave features out, the most telling first, until it breaks; spare what can be spared."""
         decision = self.decision
-        order = decision.law.prover(decision.law.view(decision.row), decision.task).members
-        sizes = range(1, len(order) + 1)
-        told = (decision.is_hopeless(order[:k]) for k in sizes if not self._is_over)
-        size = next((k for k, breaks in enumerate(told, 1) if breaks), None)
-        if size is None:
+        members = decision.law.prover(decision.law.view(decision.row), decision.task).members
+        order = [int(u) for u in members]
+        if not decision.is_hopeless(order):
             return set(order), "undecided", least
+        # What breaks a decision does so with more left out, too: bisection finds how many it takes.
+        kept, size = 0, len(order)
+        while size - kept > 1 and not self._is_over:
+            middle = (kept + size) // 2
+            kept, size = (kept, middle) if decision.is_hopeless(order[:middle]) else (middle, size)
         chosen, open_ones = set(order[:size]), False
         for u in reversed(order[: len(chosen)]):
             if self._is_over:

@@ -7,13 +7,16 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy import sparse
 
 from sklearn_probsr import (
     ArgmaxModel,
+    Background,
     LinearModel,
     Matching,
     Product,
     Uniform,
+    Unit,
     UnreachableError,
     alternatives,
     breaking_set,
@@ -150,3 +153,33 @@ def test_nothing_breaks_what_is_kept_anyway():
         r"more\.$",
     ):
         breaking_set(LinearModel([1, 1], threshold=-3), [1, 0])
+
+
+@pytest.mark.parametrize("prove", ["auto", False])
+def test_words_of_documents_break_a_decision_as_columns_of_a_table_do(prove):
+    """Sparse rows give the answer of dense ones, also once all that can help is left out."""
+    rng = np.random.default_rng(3)
+    few = (rng.random((40, 8)) < 0.3).astype(float) * rng.integers(1, 4, (40, 8))
+    weights = rng.normal(size=8)
+    at = np.sort(rng.choice(9000, 8, replace=False))
+    wide = sparse.lil_array((40, 9000))
+    wide[:, at] = few
+    spread = np.zeros(9000)
+    spread[at] = weights
+    narrow = LinearModel(weights, 0.5, units=[Unit.real(f"x{j}", j) for j in range(8)])
+    model = LinearModel(spread, 0.5, units=[Unit.real(f"x{j}", j) for j in range(9000)])
+    law, same = Background(wide.tocsr()), Background(few)
+    asked = 0
+    for x, full in zip(few, wide.toarray(), strict=True):
+        try:
+            expected = breaking_set(narrow, x, delta=0.9, distribution=same, prove=prove)
+        except UnreachableError:
+            continue
+        found = breaking_set(model, full, delta=0.9, distribution=law, prove=prove)
+        assert (found.minimality, found.size) == (expected.minimality, expected.size)
+        assert (found.guarantee < 0.9).value
+        hurried = breaking_set(model, full, delta=0.9, distribution=law, time_limit=1e-9)
+        assert hurried.minimality != "undecided"
+        assert all(type(u) is int for u in hurried.features)
+        asked += 1
+    assert asked > 5

@@ -69,7 +69,7 @@ class SparseReplacement(RowsView):
         for line, unit in zip(out, at.tolist(), strict=True):
             inside = slice(table.starts[unit], table.starts[unit + 1])
             line[table.rows[inside]] -= self.ledger.entries[inside]
-        return out.reshape(len(at), -1)
+        return out.reshape(len(at), len(self.weights) * self.rivals)
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown costs some row anything."""
