@@ -17,7 +17,7 @@ from sklearn_probsr.adapters.steps._hashed_words import words_in
 from sklearn_probsr.adapters.units._columns import Base, is_missing
 from sklearn_probsr.adapters.units._gathering import Gathering, count_rows
 from sklearn_probsr.adapters.units._pipeline_units import categories, tried
-from sklearn_probsr.adapters.units._place_rows import Input
+from sklearn_probsr.adapters.units._place_rows import Input, as_floats
 from sklearn_probsr.adapters.units._state_labels import is_number
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
@@ -186,6 +186,9 @@ class Adapted:
         at = self.units[unit].columns
         if self._bases[at[0]].own is not None:  # a word of a text
             return None
+        if self.is_plain:  # no step makes anything of them, and there may be many columns
+            found = as_floats(np.array([*values, None], dtype=object)[:-1])
+            return found if np.isfinite(found).all() else None
         named, others = self._raw.named, self._others
         return tried(self._bases, self.feature_names, named, at, values, others)
 
