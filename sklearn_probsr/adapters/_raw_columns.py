@@ -128,6 +128,8 @@ def _texts(X: Any, name: str) -> Any:
             remedy = f"Write {frame}[{columns[0]!r}]."
         elif len(getattr(X, "shape", ())) == 2:
             remedy = "Pass the texts themselves: the Pipeline makes the matrix."
+        elif isinstance(X, Iterable) and not isinstance(X, Sequence):
+            remedy = "Pass a list of them."
         else:
             remedy = "Write [text] for a single one."
         raise InvalidInputError(f"{name} must be a sequence of texts, got {_summary(X)}. {remedy}")
@@ -135,6 +137,8 @@ def _texts(X: Any, name: str) -> Any:
 
 
 def _summary(X: Any) -> str:
+    if isinstance(X, Iterator):
+        return type(X).__name__
     if isinstance(X, str) or not hasattr(X, "shape"):
         return repr(X)[:60]
     return f"{type(X).__name__} of shape {X.shape}"

@@ -536,7 +536,7 @@ def test_other_maskers_are_refused_with_a_reason():
         ((np.zeros(30), np.eye(30)), f"{data}, got tuple."),
         ({"mean": 1}, f"{data}, got dict."),
         (7, f"{data}, got int."),
-        ([], f"{data}, got list."),
+        ([], "masker must have at least one row, got none."),
     ]
     for masker, message in cases:
         with refused(message):

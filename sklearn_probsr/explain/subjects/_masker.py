@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -50,7 +50,13 @@ def background_data(masker: Any) -> Any:
         if hasattr(masker, "shape") and masker.shape[0] == 0:
             raise InvalidInputError("masker must have at least one row, got none.")
         return masker
+    if isinstance(masker, list | tuple) and not masker:
+        raise InvalidInputError("masker must have at least one row, got none.")
     hint = " The model comes first, then the data." if hasattr(masker, "predict") else ""
+    if isinstance(masker, Iterator):
+        hint = " Pass a list of what it gives."
+    elif odd := _odd_text(masker):
+        hint = f" Among its texts is {odd}: leave it out."
     raise InvalidInputError(
         "masker must be None, 'uniform', data with two dimensions, a shap masker or a "
         f"distribution, got {_summary(masker)}.{hint}"
@@ -85,6 +91,19 @@ def _is_data(masker: Any) -> bool:
     else:
         return False
     return dimensions == 2 or (dimensions == 1 and all(isinstance(text, str) for text in masker))
+
+
+def _odd_text(masker: Any) -> str | None:
+    """Return the first of a sequence of texts that is none, and its place; None if there is none.
+
+    Also of what does not begin with a text.
+    """
+    flat = isinstance(masker, list | tuple) or len(getattr(masker, "shape", ())) == 1
+    found = list(masker) if flat else []
+    if not found or not isinstance(found[0], str):
+        return None
+    odd = ((k, one) for k, one in enumerate(found) if not isinstance(one, str))
+    return next((f"{one!r} in row {k}" for k, one in odd), None)
 
 
 def _shap_data(masker: Any) -> Any:
