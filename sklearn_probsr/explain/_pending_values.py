@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.model._sparse import SparseRows, joined_rows
@@ -80,6 +81,16 @@ class Pending:
     def parts(self) -> tuple[Any, Any, Any, Any]:
         """Values, base values, data and display data, as they are kept."""
         return self.values, self.base_values, self.data, self.display
+
+    def sparse_values(self) -> sparse.csr_array:
+        """Return the values of one output as a sparse matrix, for the features of reasons."""
+        found = sparse.csr_array(
+            (self.values, self.sets.features, self.sets.indptr),
+            shape=(len(self.sets), self.sets.width),
+            copy=True,
+        )
+        found.sort_indices()
+        return found
 
     def arrays(self) -> tuple[Any, Any, Any, Any]:
         """Return values, base values, data and display data, filled in."""

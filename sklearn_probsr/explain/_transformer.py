@@ -128,7 +128,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : DataFrame, array-like or sparse of shape (n, columns)
+        X : DataFrame, array-like or sparse of shape (n, columns), or sequence of texts
             Rows as the model takes them.
         y : array-like of shape (n,) or None, default=None
             The classes; None if the estimator is frozen.
@@ -173,13 +173,13 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : DataFrame, array-like or sparse of shape (n, columns)
+        X : DataFrame, array-like or sparse of shape (n, columns), or sequence of texts
             Rows as the model takes them.
 
         Returns
         -------
         ndarray or csr_array of shape (n, features)
-            Sparse if X is, except for ``output="rows"``.
+            Sparse if X is, or holds texts, except for ``output="rows"``.
         """
         check_is_fitted(self)
         X = self._check(X, reset=False)
@@ -187,9 +187,16 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         if self.output == "rows":
             rows: NDArray[np.float64] = np.where(reasons.reason_mask, reasons.data, np.nan)
             return rows
-        values = reasons.of_prediction().values
-        dense = values if self.output == "values" else reasons.reason_mask.astype(float)
-        return sparse.csr_array(dense) if sparse.issparse(X) else dense
+        found = reasons.of_prediction()
+        if found._pending is not None:  # large sparse rows, of which no table is made
+            kept = found._pending.sparse_values()
+            if self.output == "mask":
+                kept.data = np.ones_like(kept.data)
+            else:
+                kept.eliminate_zeros()
+            return kept
+        dense = found.values if self.output == "values" else reasons.reason_mask.astype(float)
+        return sparse.csr_array(dense) if sparse.issparse(X) or _are_texts(X) else dense
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the features, which are the columns of `transform`.
@@ -211,6 +218,8 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         if hasattr(self, "feature_names_in_"):
             if not np.array_equal(given, self.feature_names_in_):
                 raise ValueError("input_features is not equal to feature_names_in_")
+            return names
+        if not hasattr(self, "n_features_in_"):  # of texts
             return names
         if len(given) != self.n_features_in_:
             raise ValueError(
@@ -244,10 +253,16 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
 
     def _check(self, X: Any, reset: bool) -> Any:
         """Check the number and names of the columns; the values are the estimator's business."""
-        if not hasattr(X, "columns"):
+        if not hasattr(X, "columns") and not _are_texts(X):
             X = check_array(
                 X, accept_sparse=("csr", "csc"), dtype=None, estimator=self,
                 ensure_all_finite="allow-nan" if self._allows_nan else True,
                 ensure_min_samples=1 if reset else 0,
             )  # fmt: skip
         return validate_data(self, X, reset=reset, skip_check_array=True)
+
+
+def _are_texts(X: Any) -> bool:
+    """Tell whether something is a sequence of texts, which a vectorizer takes."""
+    flat = isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1
+    return flat and bool(len(X)) and all(isinstance(text, str | bytes) for text in X)

@@ -24,6 +24,7 @@ from sklearn_probsr import (
     LinearModel,
     ReasonExplanation,
     SufficientReasonExplainer,
+    SufficientReasonTransformer,
     Uniform,
     sufficient_reasons,
 )
@@ -343,3 +344,46 @@ def test_sparse_rows_are_searched_on_a_sample_and_counted_over_all(seed: int):
     told = whole(sparse.csr_array(X[:6])).reasons
     assert (told.size <= found.reasons.size).all()
     assert not whole.law._parts
+
+
+@pytest.mark.usefixtures("small_stay_sparse")
+def test_printing_sparse_reasons_fills_in_nothing():
+    """The text says how many there are; those of a filled-in explanation are shap's."""
+    X, y = data()
+    full, thin, _ = both(X, y)
+    told = "and 12 features, sparse: values, data and reason_mask are filled in when they are"
+    assert repr(thin) == f"<ReasonExplanation of 9 rows {told} asked for>"
+    assert repr(thin[0]) == f"<ReasonExplanation of one row {told} asked for>"
+    assert thin._pending is not None
+    assert repr(full).startswith(".values =")
+
+
+@pytest.mark.usefixtures("small_stay_sparse")
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("output", ["values", "mask"])
+def test_a_transformer_makes_no_table_of_sparse_rows(output: str, several: bool):
+    """What comes out is what comes of the same rows filled in, and sparse on the way."""
+    X, y = data(real=True)
+    y = np.arange(40) % 3 if several else y
+    step = SufficientReasonTransformer(LogisticRegression(C=9.0), output=output, delta=0.9)
+    expected = step.fit(X, y).transform(X[:9])
+    thin = step.fit(sparse.csr_array(X), y)
+    found = thin.transform(sparse.csr_array(X[:9]))
+    assert sparse.issparse(found)
+    assert found.has_canonical_format
+    np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)
+    np.testing.assert_array_equal(
+        thin.transform(sparse.csr_array(X[:9])).toarray(), found.toarray()
+    )
+
+
+def test_rules_of_many_columns_run_no_step_on_all_of_them(monkeypatch: pytest.MonkeyPatch):
+    """Without steps, a value is what it is: the rule of a word costs nothing for the others."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((60, 9000), density=0.01, rng=rng, format="csr")
+    model = LogisticRegression().fit(X, np.arange(60) % 2)
+    found = SufficientReasonExplainer(model, X, delta=0.8)(X[:2])
+    monkeypatch.setattr("sklearn_probsr.adapters._adapted.tried", None)
+    rules = found.rules()
+    assert len(rules) == 2
+    assert not any("missing" in str(rule) for rule in rules)

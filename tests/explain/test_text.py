@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -306,3 +307,61 @@ def test_only_rows_that_are_not_drawn_are_left_out():
     everything, _ = drawn(plots.text(found, ["pie"]))
     assert "short of 0.9" in everything
     assert "left out" not in everything
+
+
+@pytest.mark.parametrize("output", ["values", "mask", "rows"])
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series])
+def test_a_transformer_takes_texts(kind: Any, output: str):
+    """A Pipeline with a vectorizer gives what its classifier gives for the matrix."""
+    model = make_pipeline(CountVectorizer(), LogisticRegression(C=9))
+    options: dict[str, Any] = {"delta": 0.5, "present_only": True, "output": output}
+    step = SufficientReasonTransformer(model, **options).fit(kind(TEXTS), Y)
+    found = step.transform(kind(TEXTS[:3]))
+    matrix = step.estimator_[0].transform(TEXTS)
+    inner = SufficientReasonTransformer(LogisticRegression(C=9), **options).fit(matrix, Y)
+    expected = inner.transform(matrix[:3])
+    if output != "rows":
+        assert sparse.issparse(found)
+        found, expected = found.toarray(), expected.toarray()
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    words = step.get_feature_names_out()
+    assert list(words) == list(step.estimator_[0].get_feature_names_out())
+    assert list(step.get_feature_names_out(["text"])) == list(words)
+
+
+NO_TEXTS = {
+    "a generator": (lambda: (t for t in TEXTS), "got generator. Pass a list of them."),
+    "a set": (lambda: {"pie"}, "got {'pie'}. Pass a list of them."),
+}
+
+
+@pytest.mark.parametrize("case", NO_TEXTS)
+def test_what_is_no_sequence_of_texts_says_so(case: str):
+    """Something to go through once is no sequence."""
+    make, message = NO_TEXTS[case]
+    with pytest.raises(InvalidInputError, match=f"^X must be a sequence of texts, {message}$"):
+        explained(CountVectorizer(), make())
+
+
+NO_BACKGROUND = {
+    "nothing": (list, "masker must have at least one row, got none."),
+    "a generator": (
+        lambda: (t for t in TEXTS),
+        "masker must be None, 'uniform', data with two dimensions, a shap masker or a "
+        "distribution, got generator. Pass a list of what it gives.",
+    ),
+    "a gap": (
+        lambda: [*TEXTS, None],
+        "masker must be None, 'uniform', data with two dimensions, a shap masker or a "
+        "distribution, got list. Among its texts is None in row 6: leave it out.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NO_BACKGROUND)
+def test_what_is_no_background_of_texts_says_so(case: str):
+    """What was wrong with it, and what to do."""
+    make, message = NO_BACKGROUND[case]
+    model = make_pipeline(CountVectorizer(), LogisticRegression(C=9)).fit(TEXTS, Y)
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        SufficientReasonExplainer(model, make())
