@@ -39,6 +39,8 @@ __all__ = [
 ]
 
 FORMAT = "sklearn-probsr reasons 5"
+# Of more units than these, plain ones are not written out: their JSON would be most of the file.
+_MANY = 2**12
 
 
 def write_reasons(
@@ -58,7 +60,7 @@ def write_reasons(
             **_decision(model),
             "feature_names": model.feature_names,
             "classes": [plain_label(label) for label in model.classes],
-            "units": None if model.units is None else [_unit(unit) for unit in model.units],
+            "units": _units(model),
         },
         "law": told_law,
         "reasons": {
@@ -132,6 +134,17 @@ def _decision(model: Model) -> dict[str, Any]:
     """Return what decides beside the weights, as JSON has it."""
     rest = {name: value for name, value in model.decision.items() if name != "weights"}
     return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in rest.items()}
+
+
+def _units(model: Model) -> list[dict[str, Any] | None] | None:
+    """Return the units; of many, None for one that is the number of the column at its place."""
+    if model.units is None:
+        return None
+    names, many = model.feature_names, len(model.units) > _MANY
+    return [
+        None if many and unit == Unit.real(names[j], j) else _unit(unit)
+        for j, unit in enumerate(model.units)
+    ]
 
 
 def _unit(unit: Unit) -> dict[str, Any]:

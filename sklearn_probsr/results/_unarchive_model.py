@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -58,13 +59,14 @@ def read_model(weights: NDArray[np.float64], told: Any) -> Model:
     decides = ("intercepts", "last") if several else ("threshold", "strict", "decimal")
     told = members(told, "meta.model", (*decides, "feature_names", "classes", "units"))
     d = weights.shape[-1]
+    names = texts(told["feature_names"], "meta.model.feature_names", d)
     named: dict[str, Any] = {
-        "feature_names": texts(told["feature_names"], "meta.model.feature_names", d),
+        "feature_names": names,
         "classes": [
             label(value, f"meta.model.classes[{i}]")
             for i, value in enumerate(flat(told["classes"], "meta.model.classes", (None,)))
         ],
-        "units": _units(told["units"], d),
+        "units": _units(told["units"], names),
     }
     if several:
         intercepts = flat(told["intercepts"], "meta.model.intercepts", (len(weights),))
@@ -76,16 +78,24 @@ def read_model(weights: NDArray[np.float64], told: Any) -> Model:
     return LinearModel(weights, threshold, **named)
 
 
-def _units(told: Any, d: int) -> list[Unit] | None:
+def _units(told: Any, names: Sequence[str]) -> list[Unit] | None:
+    """Return units; None in place of one is the number of the column at that place."""
     if told is None:
         return None
     entries = flat(told, "meta.model.units", (None,))
-    parts = [
-        members(entry, f"meta.model.units[{i}]", ("name", "columns", "states", "labels", "coded"))
+    parts = {
+        i: members(
+            entry, f"meta.model.units[{i}]", ("name", "columns", "states", "labels", "coded")
+        )
         for i, entry in enumerate(entries)
+        if entry is not None or i >= len(names)
+    }
+    texts([part["name"] for part in parts.values()], "meta.model.units names")
+    d = len(names)
+    return [
+        _unit(parts[i], f"meta.model.units[{i}]", d) if i in parts else Unit.real(names[i], i)
+        for i in range(len(entries))
     ]
-    texts([part["name"] for part in parts], "meta.model.units names")
-    return [_unit(part, f"meta.model.units[{i}]", d) for i, part in enumerate(parts)]
 
 
 def _unit(told: dict[str, Any], name: str, d: int) -> Unit:

@@ -387,3 +387,15 @@ def test_rules_of_many_columns_run_no_step_on_all_of_them(monkeypatch: pytest.Mo
     rules = found.rules()
     assert len(rules) == 2
     assert not any("missing" in str(rule) for rule in rules)
+
+
+def test_a_file_of_many_columns_is_read_without_another_limit(tmp_path: Path):
+    """What is written of a column is little, so that the file stays within its own limit."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((40, 100_000), density=1e-4, rng=rng, format="csr")
+    model = LogisticRegression().fit(X, np.arange(40) % 2)
+    found = SufficientReasonExplainer(model, X, delta=0.8)(X[:2])
+    found.save(tmp_path / "wide.npz")
+    again = ReasonExplanation.load(tmp_path / "wide.npz")
+    assert again.reasons.model.units == found.reasons.model.units
+    assert again.describe(1) == found.describe(1)
