@@ -34,9 +34,10 @@ class Rows(NamedTuple):
 def kept_weight(
     rows: Rows, chosen: NDArray[np.intp], doubt: int
 ) -> tuple[int, NDArray[np.int64], int]:
-    """Return the weight of the rows that surely keep the class, margins, and how many are in doubt.
+    """Return the weight of the rows that surely keep the class, margins, and what is in doubt.
 
-    A row is in doubt if a margin of it is negative, but none is as low as ``-doubt``.
+    That is a weight, too. A row is in doubt if a margin of it is negative, but none is as low as
+    ``-doubt``.
     """
     margins = rows.margins.copy()
     for i in range(len(chosen)):
@@ -48,19 +49,18 @@ def kept_weight(
 @kernel
 def kept_along(
     rows: Rows, order: NDArray[np.intp], doubt: int, needed: int, at: int
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the weight kept with the first 0, 1, 2, ... of an order fixed, and the doubtful.
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the weight kept with the first 0, 1, 2, ... of an order fixed, and what is in doubt.
 
     Up to the first that reaches what is needed, and ``at`` least so many.
     """
     margins = rows.margins.copy()
     kept = np.zeros(len(order) + 1, dtype=np.int64)
-    unsure = np.zeros(len(order) + 1, dtype=np.bool_)
+    unsure = np.zeros(len(order) + 1, dtype=np.int64)
     for k in range(len(order) + 1):
         if k:
             shift(margins, rows, order[k - 1], 1)
-        kept[k], doubtful = count(margins, rows.weights, doubt)
-        unsure[k] = doubtful > 0
+        kept[k], unsure[k] = count(margins, rows.weights, doubt)
         if kept[k] >= needed and k >= at:
             return kept[: k + 1], unsure[: k + 1]
     return kept, unsure
@@ -68,19 +68,19 @@ def kept_along(
 
 @inner
 def count(margins: NDArray[np.int64], weights: NDArray[np.int64], doubt: int) -> tuple[int, int]:
-    """Return the weight of the rows that surely keep the class, and how many are in doubt."""
+    """Return the weight of the rows that surely keep the class, and of those in doubt."""
     kept = np.int64(0)
-    unsure = 0
+    unsure = np.int64(0)
     n = len(weights)
     if len(margins) == n:
         for r in range(n):
             kept += weights[r] * (margins[r] >= 0)
-            unsure += (margins[r] < 0) & (margins[r] > -doubt)
+            unsure += weights[r] * ((margins[r] < 0) & (margins[r] > -doubt))
         return kept, unsure  # type: ignore[return-value]
     for r in range(n):
         worst = worst_of(margins, r, n)
         kept += weights[r] * (worst >= 0)
-        unsure += (worst < 0) & (worst > -doubt)
+        unsure += weights[r] * ((worst < 0) & (worst > -doubt))
     return kept, unsure  # type: ignore[return-value]
 
 

@@ -28,7 +28,8 @@ def prune(
     stays : ndarray of bool
         Which of the order are needed.
     sure : bool
-        False if a row was in doubt on the way: the answer means nothing then.
+        False if rows in doubt could have turned the scale on the way: the answer means nothing
+        then.
     """
     margins = rows.margins.copy()
     for i in range(len(order)):
@@ -40,8 +41,8 @@ def prune(
         for i in range(len(order) - 1, -1, -1):
             if stays[i]:
                 shift(margins, rows, order[i], -1)
-                kept, doubtful = count(margins, rows.weights, doubt)
-                if doubtful:
+                kept, unsure = count(margins, rows.weights, doubt)
+                if kept < needed <= kept + unsure:
                     return stays, False
                 if kept >= needed:
                     stays[i] = False

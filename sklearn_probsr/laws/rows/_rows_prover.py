@@ -57,19 +57,30 @@ class RowsProver(Prover):
     def weight(self, chosen: Collection[int]) -> int:
         """Return the weight of the rows that keep the class with a set of members fixed."""
         key = frozenset(chosen)
-        if key not in self.weights:
-            kept, _, unsure = kept_weight(self.rows, self._at(key), self.doubt)
-            self.weights[key] = (
-                self.seen.weight([*self.forced, *key]) if unsure else self.safe + int(kept)
-            )
+        least, most = self._between(key)
+        if least < most:
+            self.weights[key] = self.seen.weight([*self.forced, *key])
         return self.weights[key]
+
+    def _between(self, chosen: frozenset[int]) -> tuple[int, int]:
+        """Return what is surely kept, and that with what is in doubt; it is known if none is."""
+        if chosen not in self.weights:
+            kept, _, unsure = kept_weight(self.rows, self._at(chosen), self.doubt)
+            least = self.safe + int(kept)
+            if unsure:
+                return least, least + int(unsure)
+            self.weights[chosen] = least
+        return self.weights[chosen], self.weights[chosen]
 
     def _at(self, chosen: Collection[int]) -> NDArray[np.intp]:
         return places([self.places[u] for u in chosen])
 
     def verdict(self, chosen: Collection[int]) -> bool:
-        """Tell whether a set of members reaches the level."""
-        return self.weight(chosen) >= self.needed
+        """Tell whether a set of members reaches the level; doubts that do not matter stay."""
+        least, most = self._between(frozenset(chosen))
+        if least < self.needed <= most:
+            return self.weight(chosen) >= self.needed
+        return least >= self.needed
 
     def worth(self, chosen: Collection[int]) -> int:
         """Return the weight of the rows that keep the class."""
@@ -89,7 +100,7 @@ class RowsProver(Prover):
         """Return the shortest prefix of an order that reaches the level."""
         needed, doubt = self.needed - self.safe, self.doubt
         kept, unsure = kept_along(self.rows, self._at(order), doubt, needed, 0)
-        if unsure.any():
+        if ((kept < needed) & (kept + unsure >= needed)).any():
             return super().prefix(order)
         return order[: len(kept) - 1] if kept[-1] >= needed else None
 

@@ -85,7 +85,7 @@ class RowsView(View):
         return self.total
 
     def counted(self, features: Collection[int]) -> tuple[int, NDArray[np.int64], int]:
-        """Return the weight that is surely kept, all margins, and how many rows are in doubt."""
+        """Return the weight that is surely kept, all margins, and what is in doubt."""
         fixed = list(features)
         return kept_weight(self.rows_of(fixed), np.arange(len(fixed)), self.doubt)
 

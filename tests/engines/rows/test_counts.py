@@ -20,7 +20,19 @@ def test_a_row_in_doubt_is_not_decided() -> None:
     order = np.array([1, 0])
     assert prune(rows, order, 1, 3)[1] is False
     assert prune(rows, order, 1, 0)[1] is True
-    assert kept_along(rows, order, 3, 1, 0)[1].tolist() == [True, False]
+    assert kept_along(rows, order, 3, 1, 0)[1].tolist() == [1, 0]
+
+
+def test_a_doubt_that_does_not_matter_is_none() -> None:
+    """Rows in doubt weigh what they weigh: too little to turn the scale, they stop no pruning."""
+    rows = Rows(np.array([-9, -2]), np.array([5, 2]), np.array([[9, 0], [0, 1]]))
+    order = np.array([0, 1])
+    kept, unsure = kept_along(rows, order, 3, 8, 2)
+    assert (kept.tolist(), unsure.tolist()) == ([0, 5, 5], [2, 2, 2])
+    stays, sure = prune(rows, order, 4, 3)
+    assert (stays.tolist(), sure) == ([True, False], True)
+    sure_at = [prune(rows, order, needed, 3)[1] for needed in (5, 6, 7, 8)]
+    assert sure_at == [True, False, False, True]
 
 
 @pytest.mark.parametrize("rivals", [1, 2])
