@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._jit import inner, kernel, strict_inner
 
 __all__ = ["Forms", "lead_before_each", "leads", "least_without", "mean_gains"]
 
@@ -39,7 +39,7 @@ def _wide(forms: Forms, units: NDArray[np.intp]) -> int:
     return wide
 
 
-@inner
+@strict_inner
 def _read(
     rows: NDArray[np.float64],
     forms: Forms,
@@ -47,7 +47,11 @@ def _read(
     at: NDArray[np.intp],
     values: NDArray[np.float64],
 ) -> None:
-    """Read the columns of some units in some rows, each over its power of two."""
+    """Read the columns of some units in some rows, each over its power of two.
+
+    It is strict: the two factors of a column of denormal numbers, multiplied with each other first,
+    would be infinite.
+    """
     line = 0
     for u in units:
         for c in range(forms.starts[u], forms.starts[u + 1]):

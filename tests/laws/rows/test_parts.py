@@ -142,6 +142,20 @@ def test_counts_in_floats_are_exact(data: st.DataObject):
             assert guarantee(model, x, s, distribution=law).exact == truth(s)
 
 
+@pytest.mark.parametrize("exponent", [-1022, -1035, -1060])
+def test_columns_of_denormal_numbers_are_counted_exactly(exponent: int):
+    """What a column is divided by is no float; a weight of 1e300 makes it count all the same."""
+    rng = np.random.default_rng(-exponent)
+    rows = rng.standard_normal((150, 3))
+    rows[:, 0] = np.ldexp(rows[:, 0], exponent)
+    weights = np.ldexp(rng.standard_normal((3, 3)), [1000, 1000 + exponent, 1000 + exponent])
+    model = ArgmaxModel(weights, np.zeros(3), units=reals(3))
+    counts = [1] * len(rows)
+    truth, law = share_kept(model, rows, rows[0], counts), Background(rows)
+    for s in ((), (0,), (1,), (0, 2), (0, 1, 2)):
+        assert guarantee(model, rows[0], s, distribution=law).exact == truth(s)
+
+
 @long_loops
 def test_large_tables_of_several_classes_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch):
     """Sizes are those of a search on all rows, or one more; guarantees are counted."""
