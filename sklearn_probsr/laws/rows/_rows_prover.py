@@ -76,11 +76,15 @@ class RowsProver(Prover):
         return places([self.places[u] for u in chosen])
 
     def verdict(self, chosen: Collection[int]) -> bool:
-        """Tell whether a set of members reaches the level; doubts that do not matter stay."""
+        """Tell whether a set of members reaches the level."""
+        return self._reaches(chosen, self.needed)
+
+    def _reaches(self, chosen: Collection[int], needed: int) -> bool:
+        """Tell whether a set of members reaches a weight; doubts that do not matter stay."""
         least, most = self._between(frozenset(chosen))
-        if least < self.needed <= most:
-            return self.weight(chosen) >= self.needed
-        return least >= self.needed
+        if least < needed <= most:
+            return self.weight(chosen) >= needed
+        return least >= needed
 
     def worth(self, chosen: Collection[int]) -> int:
         """Return the weight of the rows that keep the class."""
@@ -227,6 +231,10 @@ class RowsProver(Prover):
             return False, set()
         if size < len(self._kept) and needed - self.safe > self._kept[size]:
             return False, set()  # Lemma 32 (i)
+        if size <= 1:  # few sets, that need no table of what members can add
+            sets = (set(chosen) for chosen in combinations(self.members, size))
+            found = next((chosen for chosen in sets if self._reaches(chosen, needed)), None)
+            return found is not None, found or set()
         visits = self._in_time(self.budget)
         rounded, found, spent = self._look_rounded(size, needed, visits, size + 1)
         self.budget -= spent
