@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._checks import check_names, finite_matrix
+from sklearn_probsr.model._checks import check_names, finite_matrix, pieces
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._units import Unit, check_units
 
@@ -127,6 +127,9 @@ class ArgmaxModel(Model):
 
     def winners(self, rows: Any) -> NDArray[np.intp]:
         """Return which of the classes each checked row belongs to, exactly."""
+        return np.concatenate([self._winners(some) for some in pieces(rows)])
+
+    def _winners(self, rows: Any) -> NDArray[np.intp]:
         values = rows.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = values @ self.weights.T + self.intercepts

@@ -27,9 +27,13 @@ __all__ = [
     "listing",
     "no_number",
     "no_table",
+    "pieces",
     "value_kind",
     "zeros_and_ones",
 ]
+
+# Numbers in rows that are looked at together.
+_AT_ONCE = 2**18
 
 
 def check_weights(weights: ArrayLike) -> NDArray[np.float64]:
@@ -167,6 +171,14 @@ def as_array(X: Any, name: str) -> NDArray[Any]:
         return np.asarray(X)
     except ValueError:
         raise InvalidInputError(f"{name} must have rows of equal length.") from None
+
+
+def pieces(rows: Any) -> list[Any]:
+    """Return rows of an array in pieces, of which what is computed takes little memory."""
+    if not isinstance(rows, np.ndarray) or rows.size <= _AT_ONCE:
+        return [rows]
+    step = max(_AT_ONCE // rows.shape[1], 1)
+    return [rows[i : i + step] for i in range(0, len(rows), step)]
 
 
 def zeros_and_ones(array: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -20,6 +20,7 @@ from sklearn_probsr.model._checks import (
     check_names,
     check_threshold,
     check_weights,
+    pieces,
 )
 from sklearn_probsr.model._exact import decimal_fraction, integer_multiples
 from sklearn_probsr.model._units import Unit, check_units
@@ -289,6 +290,9 @@ class LinearModel(Model):
         """Tell by the exact sign which checked rows belong to ``classes[1]``."""
         if self.decimal:
             return self.whole.is_positive(rows)
+        return np.concatenate([self._is_positive(some) for some in pieces(rows)])
+
+    def _is_positive(self, rows: Any) -> NDArray[np.bool_]:
         if rows.dtype == np.bool_:
             weights, threshold, bound = self._float_form
             scores = rows.astype(np.float64) @ weights - threshold

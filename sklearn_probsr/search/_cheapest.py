@@ -59,6 +59,7 @@ def search_cheapest(law: Law, rows: Any, task: Task) -> tuple[Found, NDArray[np.
         least[i] = forced + one.least
         features = [*prover.forced, *prover.in_order(chosen)]
         cheap.write(i, features, prover.guarantee(chosen), word, int(found.size_lower[i]))
+        del one, prover  # as in `search`
     cheap.flagged.update(found.flagged)
     return cheap, np.array([prices.money(value) for value in least], dtype=np.float64)
 

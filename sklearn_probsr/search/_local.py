@@ -43,6 +43,7 @@ def search(law: Law, rows: Any, task: Task) -> Found:
             len(prover.forced) + prover.least,
             epsilon,
         )
+        del one, prover  # tables as large as the data: there is not room for those of two rows
     return found
 
 

@@ -1,17 +1,27 @@
 """What an answer takes of memory, beside the rows that it is about."""
 
 import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from sklearn_probsr import ArgmaxModel, Background, LinearModel, Unit, sufficient_reason
+from sklearn_probsr import (
+    ArgmaxModel,
+    Background,
+    LinearModel,
+    SufficientReasonExplainer,
+    Unit,
+    sufficient_reason,
+)
 from tests.interpreted import long_loops
 
 
 @long_loops
 @pytest.mark.parametrize(
-    ("classes", "delta", "sample"), [(2, 0.95, None), (10, 0.95, None), (10, 1.0, 40_000)]
+    ("classes", "delta", "sample"),
+    [(2, 0.95, None), (2, 0.5, None), (10, 0.95, None), (10, 1.0, 40_000)],
 )
 def test_memory_beyond_the_rows_stays_below_three_times_theirs(
     classes: int, delta: float, sample: int | None
@@ -35,6 +45,26 @@ def test_memory_beyond_the_rows_stays_below_three_times_theirs(
         for x in asked[:2]:
             assert sufficient_reason(model, x, delta=delta, distribution=law).guarantee >= delta
 
+    assert _peak(explain) < 3 * rows.nbytes
+
+
+@long_loops
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_explainer_takes_no_more(classes: int):
+    """The comparison with `predict`, and rows one after the other, each with tables of its own."""
+    rng = np.random.default_rng(0)
+    X, weights = rng.standard_normal((50_000, 30)), rng.standard_normal((3, 30))
+    scores = X[:2_000] @ weights[:classes].T
+    model = LogisticRegression(max_iter=50).fit(X[:2_000], scores.argmax(axis=1))
+
+    def explain() -> None:
+        assert (SufficientReasonExplainer(model, X)(X[:3]).reasons.lower >= 0.95).all()
+
+    assert _peak(explain) < 3 * X.nbytes
+
+
+def _peak(explain: Callable[[], None]) -> int:
+    """Return the most memory that is taken at a time."""
     explain()  # compiled code is not counted
     tracemalloc.start()
     try:
@@ -42,4 +72,4 @@ def test_memory_beyond_the_rows_stays_below_three_times_theirs(
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 3 * rows.nbytes
+    return peak
