@@ -66,6 +66,11 @@ class Contributions(ABC):
         return [c / self.scale for c in self.model.contributions(row)]
 
     @cached_property
+    def fineness(self) -> int:
+        """The least number by which all ends can be multiplied to be whole."""
+        return math.lcm(*(end.denominator for pair in self.ends for end in pair))
+
+    @cached_property
     def widest(self) -> Fraction | int:
         """The widest range of a unit, or 1 if nothing varies."""
         return max(most - least for least, most in self.ends) or 1

@@ -192,7 +192,8 @@ class Costs(View):
     @cached_property
     def at_worst(self) -> tuple[list[int], int]:
         """What each unit costs at most, and by how much all together exceed the margin."""
-        times = math.lcm(*(known.denominator for known in self.known))
+        whole = self.contributions.fineness
+        times = math.lcm(whole, *(known.denominator for known in self.known))
         worst = [int(self.most(u) * times) for u in range(len(self.known))]
         return worst, sum(worst) - self.spare(times)
 

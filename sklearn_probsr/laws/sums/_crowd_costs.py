@@ -41,6 +41,11 @@ class CrowdCosts(Costs):
                 return counted
         return self._bounded(fixed, delta, tol)
 
+    @property
+    def counted(self) -> bool:
+        """Nothing is listed that could be counted set by set, also where nothing varies."""
+        return False
+
     def glance(self, fixed: frozenset[int]) -> Enclosure:
         """Enclose the guarantee of a set by what is quick: nothing else is asked here."""
         return self.enclose(fixed, None, ROUGH)

@@ -125,6 +125,47 @@ def test_units_of_several_columns():
         assert Fraction(known.lower) <= exact <= Fraction(known.upper)
 
 
+@pytest.mark.parametrize("least", [-1e-30, -5e-324, 0.0])
+def test_one_value_far_below_the_scale_is_no_certainty(least: float):
+    """One row in 20,000 loses the class by less than any whole number of the scale tells."""
+    rng = np.random.default_rng(0)
+    rows = np.abs(rng.standard_normal((20_000, 3))) + 0.1
+    rows[0] = least
+    lost = 0 if least == 0 else 1
+    over = Marginals.fit(rows)
+    several = ArgmaxModel(
+        [[1.0] * 3, [0.0] * 3, [-1.0] * 3], [0.0] * 3, units=real([1] * 3, 0).units
+    )
+    for model in (real([1.0] * 3, 0.0), several):
+        known = guarantee(model, [5.0, 0.0, 0.0], [1, 2], distribution=over)
+        assert known.lower <= 1 - lost / 20_000 <= known.upper
+        assert (known.exact == 1) == (not lost)
+        assert (guarantee(model, [5.0] * 3, [], distribution=over).exact == 1) == (not lost)
+        reason = sufficient_reason(model, [5.0] * 3, delta=1, distribution=over)
+        assert reason.size == reason.size_lower == lost
+
+
+@pytest.mark.parametrize("delta", [0.9, 1.0])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_many_values_that_do_not_count(classes: int, delta: float):
+    """Where all that varies has no weight, in the model or in the data, a fact is still needed."""
+    rows = np.random.default_rng(0).standard_normal((20_000, 2))
+    rows[:, 1] = 1.0
+    one = np.zeros(len(rows), dtype=np.int64)
+    one[7] = 1
+    for weight, over in ((0.0, Marginals.fit(rows)), (1.0, Marginals.fit(rows, one))):
+        units = real([1.0] * 2, 0.0).units
+        model = (
+            real([weight, 1.0], 3.0)
+            if classes == 2
+            else ArgmaxModel(
+                [[weight, 1.0], [0.0, 0.0], [0.0, -1.0]], [-3.0, 0.0, 0.0], units=units
+            )
+        )
+        reason = sufficient_reason(model, [4.0, 5.0], delta=delta, distribution=over)
+        assert (reason.size, reason.minimality, reason.guarantee.exact) == (1, "minimum", 1)
+
+
 def test_few_values_are_listed_however_many_rows():
     """Data with few values keep their exact answers: 36 of 40 rows reach 0.9."""
     rng = np.random.default_rng(0)
