@@ -128,8 +128,10 @@ class CertainRows:
     ) -> NDArray[np.float64]:
         """Return what each unit costs on average, in widths of the widest: reasons are told so."""
         width, mean, _ = self.contributions.moments
-        widest = float((numbers.most - numbers.least).max()) or 1.0
-        found: NDArray[np.float64] = cost / widest - np.where(positive[:, None], mean, width - mean)
+        found: NDArray[np.float64]
+        with np.errstate(over="ignore", invalid="ignore"):  # rows beyond floats are left open
+            widest = float((numbers.most - numbers.least).max()) or 1.0
+            found = cost / widest - np.where(positive[:, None], mean, width - mean)
         return found
 
 

@@ -117,3 +117,21 @@ def test_options():
             fewer = len(features) - len(task.include) - 1
             for chosen in combinations(others, max(fewer, 0)) if fewer >= 0 else ():
                 assert not view.is_certain([*task.include, *chosen])
+
+
+@pytest.mark.filterwarnings("error")
+def test_contributions_beyond_floats_are_summed_up_without_a_warning():
+    """Values of 1e300 with weights of 1e10: smallest certain sets are those of all completions."""
+    rows = np.random.default_rng(0).standard_normal((30, 3)) * 1e300
+    units = [Unit.real(f"x{j}", j) for j in range(3)]
+    weights = np.array([1e10, 1e9, -1e10])
+    model = LinearModel(weights, 0.0, units=units)
+    found = sufficient_reasons(model, rows[:3], delta=1, distribution=Marginals.fit(rows))
+    for x, size in zip(rows[:3], found.size.tolist(), strict=True):
+        small, each, own = weights / 1e10, rows / 1e300, x / 1e300
+        sign = 1 if small @ own >= 0 else -1
+        worst = (sign * small * each).min(axis=0)
+        mine = sign * small * own
+        sets = [s for k in range(4) for s in combinations(range(3), k)]
+        sure = [len(s) for s in sets if np.where(np.isin(range(3), s), mine, worst).sum() >= 0]
+        assert size == min(sure)
