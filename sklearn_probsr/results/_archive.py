@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import uuid
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,6 +29,7 @@ from sklearn_probsr.results._reasons import COLUMNS, SufficientReasons
 from sklearn_probsr.results._sparse_arrays import split
 from sklearn_probsr.results._told_categories import told_categories
 from sklearn_probsr.results._told_costs import told_costs
+from sklearn_probsr.results._unit_forms import Form, form_of
 
 __all__ = [
     "FORMAT",
@@ -38,8 +40,8 @@ __all__ = [
     "write_reasons",
 ]
 
-FORMAT = "sklearn-probsr reasons 5"
-# Of more units than these, plain ones are not written out: their JSON would be most of the file.
+FORMAT = "sklearn-probsr reasons 6"
+# Of more units than these, those of a form are not written out.
 _MANY = 2**12
 
 
@@ -60,7 +62,7 @@ def write_reasons(
             **_decision(model),
             "feature_names": model.feature_names,
             "classes": [plain_label(label) for label in model.classes],
-            "units": _units(model),
+            **_units(model),
         },
         "law": told_law,
         "reasons": {
@@ -83,7 +85,19 @@ def write_reasons(
     }
     held = split(held)
     held["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-    atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **held))
+    # A file may become fifty times what it is: many names are kept as they are.
+    plain = {"meta"} if model.n_units > _MANY else set()
+    atomically(path, lambda file: _write_arrays(file, held, plain))
+
+
+def _write_arrays(file: IO[bytes], held: dict[str, NDArray[Any]], plain: Collection[str]) -> None:
+    """Write arrays as NumPy's archives have them, all but some of them compressed."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in held.items():
+            member = zipfile.ZipInfo(f"{name}.npy")
+            member.compress_type = zipfile.ZIP_STORED if name in plain else zipfile.ZIP_DEFLATED
+            with archive.open(member, "w", force_zip64=True) as inside:
+                np.lib.format.write_array(inside, np.asanyarray(array), allow_pickle=False)
 
 
 def _shown(values: Any) -> Any:
@@ -136,15 +150,17 @@ def _decision(model: Model) -> dict[str, Any]:
     return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in rest.items()}
 
 
-def _units(model: Model) -> list[dict[str, Any] | None] | None:
-    """Return the units; of many, None for one that is the number of the column at its place."""
-    if model.units is None:
-        return None
-    names, many = model.feature_names, len(model.units) > _MANY
-    return [
-        None if many and unit == Unit.real(names[j], j) else _unit(unit)
-        for j, unit in enumerate(model.units)
-    ]
+def _units(model: Model) -> dict[str, Any]:
+    """Return the units and their forms; of many units, each that has one is its number."""
+    if model.units is None or len(model.units) <= _MANY:
+        units = None if model.units is None else [_unit(unit) for unit in model.units]
+        return {"units": units, "forms": []}
+    forms: dict[Form, int] = {}
+    told: list[dict[str, Any] | int] = []
+    for j, unit in enumerate(model.units):
+        form = form_of(unit, j, model.feature_names[j])
+        told.append(_unit(unit) if form is None else forms.setdefault(form, len(forms)))
+    return {"units": told, "forms": [form._asdict() for form in forms]}
 
 
 def _unit(unit: Unit) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from sklearn_probsr.results._row_labels import checked_labels
 from sklearn_probsr.results._sparse_arrays import KINDS, DeclaredRows, gathered
 from sklearn_probsr.results._unarchive_model import OF_LAWS, read_law, read_model
 from sklearn_probsr.results._unarchive_reasons import Arrays, checked_reasons
+from sklearn_probsr.results._unit_forms import unit_bytes
 
 __all__ = ["read_reasons"]
 
@@ -76,6 +77,7 @@ def read_reasons(
         raise UnsoundError(f"meta must have the format {FORMAT!r}, got {shown(got)}")
     meta = members(meta, "meta", ("format", "model", "law", "reasons", "texts"))
     _check_shapes(said, meta)
+    _check_total(total + json_size(source) + unit_bytes(meta["model"]), most)
     held = {name: _loaded(file, array) for name, array in said.items()}
     model = read_model(held["model/weights"], meta["model"])
     law = law_of(model, read_law(held, meta["law"])).distribution

@@ -35,6 +35,7 @@ from sklearn_probsr.results._checked_json import (
     texts,
     whole,
 )
+from sklearn_probsr.results._unit_forms import Form, form_at, read_forms, unit_of
 
 __all__ = ["OF_LAWS", "read_law", "read_model"]
 
@@ -57,7 +58,7 @@ def read_model(weights: NDArray[np.float64], told: Any) -> Model:
     """Return the model of some weights and what JSON says of it."""
     several = weights.ndim == 2
     decides = ("intercepts", "last") if several else ("threshold", "strict", "decimal")
-    told = members(told, "meta.model", (*decides, "feature_names", "classes", "units"))
+    told = members(told, "meta.model", (*decides, "feature_names", "classes", "units", "forms"))
     d = weights.shape[-1]
     names = texts(told["feature_names"], "meta.model.feature_names", d)
     named: dict[str, Any] = {
@@ -66,7 +67,7 @@ def read_model(weights: NDArray[np.float64], told: Any) -> Model:
             label(value, f"meta.model.classes[{i}]")
             for i, value in enumerate(flat(told["classes"], "meta.model.classes", (None,)))
         ],
-        "units": _units(told["units"], names),
+        "units": _units(told["units"], read_forms(told["forms"], "meta.model.forms"), names),
     }
     if several:
         intercepts = flat(told["intercepts"], "meta.model.intercepts", (len(weights),))
@@ -78,8 +79,8 @@ def read_model(weights: NDArray[np.float64], told: Any) -> Model:
     return LinearModel(weights, threshold, **named)
 
 
-def _units(told: Any, names: Sequence[str]) -> list[Unit] | None:
-    """Return units; None in place of one is the number of the column at that place."""
+def _units(told: Any, forms: Sequence[Form], names: Sequence[str]) -> list[Unit] | None:
+    """Return units; a number in place of one is the form of the column at that place."""
     if told is None:
         return None
     entries = flat(told, "meta.model.units", (None,))
@@ -88,13 +89,15 @@ def _units(told: Any, names: Sequence[str]) -> list[Unit] | None:
             entry, f"meta.model.units[{i}]", ("name", "columns", "states", "labels", "coded")
         )
         for i, entry in enumerate(entries)
-        if entry is not None or i >= len(names)
+        if type(entry) is not int or i >= len(names)
     }
     texts([part["name"] for part in parts.values()], "meta.model.units names")
     d = len(names)
     return [
-        _unit(parts[i], f"meta.model.units[{i}]", d) if i in parts else Unit.real(names[i], i)
-        for i in range(len(entries))
+        _unit(parts[i], f"meta.model.units[{i}]", d)
+        if i in parts
+        else unit_of(form_at(entry, forms, f"meta.model.units[{i}]"), i, names[i])
+        for i, entry in enumerate(entries)
     ]
 
 

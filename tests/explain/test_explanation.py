@@ -445,7 +445,7 @@ def test_files_hold_no_pickle(tmp_path: Path):
     with np.load(path, allow_pickle=False) as archive:
         assert not any(archive[name].dtype.hasobject for name in archive.files)
         meta = json.loads(archive["meta"].tobytes())
-    assert meta["format"] == "sklearn-probsr reasons 5"
+    assert meta["format"] == "sklearn-probsr reasons 6"
     assert meta["texts"]["feature_names"] == ["age", "job", "savings", "smoker"]
 
 
@@ -461,11 +461,11 @@ def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     explanation()[:2].save(path)
     before = path.read_bytes()
 
-    def fail(file: Any, **arrays: Any) -> None:
+    def fail(file: Any, array: Any, **options: Any) -> None:
         file.write(b"half")
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(np, "savez_compressed", fail)
+    monkeypatch.setattr(np.lib.format, "write_array", fail)
     with pytest.raises(OSError, match=r"^the disk is full$"):
         explanation().save(path)
     assert path.read_bytes() == before

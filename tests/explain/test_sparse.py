@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import shap
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -399,3 +399,19 @@ def test_a_file_of_many_columns_is_read_without_another_limit(tmp_path: Path):
     again = ReasonExplanation.load(tmp_path / "wide.npz")
     assert again.reasons.model.units == found.reasons.model.units
     assert again.describe(1) == found.describe(1)
+
+
+@pytest.mark.parametrize(
+    "vectorizer",
+    [TfidfVectorizer(), CountVectorizer(binary=True), HashingVectorizer(n_features=2**20)],
+)
+def test_a_file_of_many_words_is_read_without_another_limit(tmp_path: Path, vectorizer):
+    """So few documents of so many words leave a short file."""
+    texts = [" ".join(f"w{k}" for k in range(i, 60_000, 7 + i)) for i in range(12)]
+    model = make_pipeline(vectorizer, LogisticRegression()).fit(texts, np.arange(12) % 2)
+    found = SufficientReasonExplainer(model, texts, delta=0.8)(texts[:2])
+    found.save(tmp_path / "words.npz")
+    again = ReasonExplanation.load(tmp_path / "words.npz")
+    assert again.reasons.model.units == found.reasons.model.units
+    assert again.describe(1) == found.describe(1)
+    assert (tmp_path / "words.npz").stat().st_size < 2**21
