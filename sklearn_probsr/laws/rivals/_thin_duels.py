@@ -46,6 +46,10 @@ class ThinDuels(Law):
         """What the columns of the model are on average when they are unknown."""
         return self.laws.means
 
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what a unit may be, one line a state, and their chances."""
+        return self.laws.states(unit)
+
     def view(self, row: Row) -> ThinRivals:
         """Return one instance, a checked row, before this law."""
         winner = int(self.argmax.winners(one_row(row))[0])

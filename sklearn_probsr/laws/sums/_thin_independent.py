@@ -43,6 +43,10 @@ class ThinLaw(Law):
         """What the columns of the model are on average when they are unknown."""
         return self.laws.means
 
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what a unit may be, one line a state, and their chances."""
+        return self.laws.states(unit)
+
     @cached_property
     def spectrum(self) -> ThinSpectrum:
         """The sum of what all units contribute."""

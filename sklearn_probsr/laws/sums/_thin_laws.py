@@ -75,6 +75,12 @@ class ThinLaws:
         starts = np.concatenate([[0], np.cumsum(sizes)])
         return ThinLaws(starts, self.values[kept], self.chances[kept], zeros)
 
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what a unit may be, one line a state, and their chances."""
+        inside = slice(self.starts[unit], self.starts[unit + 1])
+        values, chances = self.values[inside], self.chances[inside]
+        return np.append(values, 0.0)[:, None], np.append(chances, self.zeros[unit])
+
     @cached_property
     def columns(self) -> NDArray[np.intp]:
         """The unit of every value."""
