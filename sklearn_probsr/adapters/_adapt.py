@@ -23,6 +23,7 @@ from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
 
 __all__ = ["Classes", "adapt", "adapt_again", "adapt_on", "to_linear_model"]
@@ -176,9 +177,7 @@ def adapt_on(
     if sample is not None and not binary:
         plain = _raw_inputs(bases) & _booleans(bases, sample)
     elif made is not None and len(made) and binary == "seen":
-        filled = np.asarray(made)
-        plain = ((filled == 0) | (filled == 1)).all(axis=0)
-        plain &= filled.min(axis=0) < filled.max(axis=0)
+        plain = _zeros_and_ones(made)
     units = make_units(bases, raw.names, raw.named, plain, bases.others)
     model: Model = (
         _contest(choice, bases, units)
@@ -258,6 +257,16 @@ def _booleans(bases: Sequence[Base], sample: Any) -> NDArray[np.bool_]:
     else:  # texts have no dtype
         kinds = [getattr(sample, "dtype", None) == np.bool_] * (max(b.raw for b in bases) + 1)
     return np.array([kinds[base.raw] for base in bases])
+
+
+def _zeros_and_ones(made: Any) -> NDArray[np.bool_]:
+    """Tell which columns of some rows are both 0 and 1, and nothing else."""
+    if not isinstance(made, SparseRows):
+        both: NDArray[np.bool_] = ((made == 0) | (made == 1)).all(axis=0)
+        return both & (made.min(axis=0) < made.max(axis=0))
+    ones = np.bincount(made.indices[made.values == 1], minlength=made.width)
+    others = np.bincount(made.indices[made.values != 1], minlength=made.width)
+    return (others == 0) & (ones > 0) & (ones < len(made))
 
 
 def _decision(estimator: Any, raw: RawColumns, binary: bool) -> Decision:

@@ -110,7 +110,10 @@ def _replacement(model: Any, distribution: Background) -> Law:
 def _matching(model: Model, distribution: Matching) -> Law:
     from sklearn_probsr.laws.rows._matching import MatchingLaw
 
-    return MatchingLaw(model, distribution)
+    rows = rows_before(model, distribution)
+    if isinstance(rows, SparseRows) and model.first_columns != list(range(model.n_features)):
+        rows = rows.toarray()
+    return MatchingLaw(model, distribution, rows)
 
 
 _MAKERS: dict[type, Callable[[Any, Any], Law]] = {

@@ -113,9 +113,13 @@ def rows_before(model: Model, data: Data) -> Any:
     return given if given.dtype in (np.bool_, rows.dtype) else rows
 
 
-def weighted_means(rows: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[np.float64]:
+def weighted_means(rows: Any, weights: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the mean of every column."""
     counts = weights.astype(np.float64)
+    if isinstance(rows, SparseRows):
+        held = rows.values * counts[rows.places]
+        sums: NDArray[np.float64] = np.bincount(rows.indices, held, rows.width)  # type: ignore[assignment]
+        return sums / counts.sum()
     values = rows.astype(np.float64, copy=False)
     # Neither by BLAS, whose digits depend on how many threads it has, nor with a copy of floats.
     means: NDArray[np.float64] = np.einsum("i,ij->j", counts, values) / counts.sum()

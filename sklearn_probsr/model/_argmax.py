@@ -15,6 +15,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import check_names, finite_matrix, pieces
 from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit, check_units
 
 __all__ = ["ArgmaxModel"]
@@ -157,11 +158,16 @@ class ArgmaxModel(Model):
         top = max(scores)
         return len(scores) - 1 - scores[::-1].index(top) if self.last else scores.index(top)
 
-    def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+    def leads(self, rows: Any, winner: int) -> NDArray[np.float64]:
         """Return about how far each checked row is on the side of a class: ahead of all others."""
         with np.errstate(over="ignore", invalid="ignore"):
             # Not by BLAS, whose digits depend on how many threads it has.
-            scores = np.einsum("ij,kj->ik", rows.astype(np.float64), self.weights) + self.intercepts
+            scores = (
+                rows @ self.weights.T
+                if isinstance(rows, SparseRows)
+                else np.einsum("ij,kj->ik", rows.astype(np.float64), self.weights)
+            )
+            scores = scores + self.intercepts
             leads = scores[:, winner] - np.delete(scores, winner, axis=1).max(axis=1)
         return np.asarray(leads)
 

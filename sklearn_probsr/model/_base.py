@@ -96,7 +96,7 @@ class Model(Inputs, ABC):
         """Return for each row how far its class is ahead of the next one."""
 
     @abstractmethod
-    def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+    def leads(self, rows: Any, winner: int) -> NDArray[np.float64]:
         """Return about how far each checked row is on the side of a class."""
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

@@ -23,6 +23,7 @@ from sklearn_probsr.model._checks import (
     pieces,
 )
 from sklearn_probsr.model._exact import decimal_fraction, integer_multiples
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit, check_units
 
 __all__ = ["IntegerForm", "LinearModel"]
@@ -353,11 +354,15 @@ class LinearModel(Model):
         """Return which of the classes each checked row belongs to, exactly."""
         return self.is_positive(rows).astype(np.intp)
 
-    def leads(self, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
+    def leads(self, rows: Any, winner: int) -> NDArray[np.float64]:
         """Return about how far each checked row is on the side of a class."""
         with np.errstate(over="ignore", invalid="ignore"):
             # Not by BLAS, whose digits depend on how many threads it has.
-            leads: NDArray[np.float64] = np.einsum("ij,j->i", rows * 1.0, self.weights)
+            leads: NDArray[np.float64] = (
+                rows @ self.weights
+                if isinstance(rows, SparseRows)
+                else np.einsum("ij,j->i", rows * 1.0, self.weights)
+            )
             leads -= self.threshold
         return leads if winner else -leads
 

@@ -11,7 +11,8 @@ down, and every size is searched. What cuts a branch:
   removes now;
 - rows only get fewer.
 
-These are Lemma 36.
+These are Lemma 36. What a fact removes is counted in its bits or, where most rows share most facts,
+as documents lack most words, by going through the facts that each row does not share.
 """
 
 from __future__ import annotations
@@ -24,11 +25,32 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = ["Facts", "Rules", "best_of_size", "worth"]
+__all__ = [
+    "Facts",
+    "Missed",
+    "Rules",
+    "best_of_size",
+    "by_rows",
+    "lowest",
+    "ones",
+    "shared",
+    "tally",
+    "worth",
+]
 
 
 # Beyond so many standard deviations a class is as firm as can be.
 _FIRMEST = 5.0
+# More facts than this are put in order at once, and not one by one.
+_FEW = 64
+
+
+class Missed(NamedTuple):
+    """The facts that each row does not share, one row after the other, if that is short."""
+
+    starts: NDArray[np.int64]  # (rows + 1,)
+    facts: NDArray[np.int32]
+    each: int  # how many a row has on average, at least 1; 0: they are not listed
 
 
 class Facts(NamedTuple):
@@ -41,6 +63,8 @@ class Facts(NamedTuple):
     leads_good: NDArray[np.float64]  # (rows,): how far each row is on the side of the class
     leads_bad: NDArray[np.float64]
     firmness: float  # what a standard deviation of lead counts for, beside a share
+    missed_good: Missed
+    missed_bad: Missed
 
 
 class Rules(NamedTuple):
@@ -52,7 +76,7 @@ class Rules(NamedTuple):
 
 
 @inner
-def _ones(word: np.uint64) -> np.int64:
+def ones(word: np.uint64) -> np.int64:
     """Count the ones of a word."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + (
@@ -63,11 +87,17 @@ def _ones(word: np.uint64) -> np.int64:
 
 
 @inner
-def _shared(rows: NDArray[np.uint64], fact: NDArray[np.uint64]) -> np.int64:
+def lowest(word: np.uint64) -> np.int64:
+    """Return where the lowest one of a word is."""
+    return np.int64(ones((word & (~word + np.uint64(1))) - np.uint64(1)))
+
+
+@inner
+def shared(rows: NDArray[np.uint64], fact: NDArray[np.uint64]) -> np.int64:
     """Count the rows that share a fact."""
     total = np.int64(0)
     for i in range(len(rows)):
-        total += _ones(rows[i] & fact[i])
+        total += ones(rows[i] & fact[i])
     return total
 
 
@@ -131,6 +161,7 @@ class _Path(NamedTuple):
     removed: NDArray[np.int64]  # (size + 1, h): how many bad rows each of them removes
     many: NDArray[np.int64]  # (size + 1,): how many such facts there are
     at: NDArray[np.int64]  # (size + 1,): how many of them were tried
+    tally: NDArray[np.int64]  # (h,): zeros, between one count and the next
 
 
 @inner
@@ -147,13 +178,40 @@ def _start(facts: Facts, size: int) -> _Path:
         np.empty((levels, h), dtype=np.int64),
         np.zeros(levels, dtype=np.int64),
         np.zeros(levels, dtype=np.int64),
+        np.zeros(h, dtype=np.int64),
     )
     path.good[0] = facts.all_good
     path.bad[0] = facts.all_bad
-    path.goods[0] = _shared(facts.all_good, facts.all_good)
-    path.bads[0] = _shared(facts.all_bad, facts.all_bad)
+    path.goods[0] = shared(facts.all_good, facts.all_good)
+    path.bads[0] = shared(facts.all_bad, facts.all_bad)
     _list_kids(facts, path, 0, np.arange(h), size > 1)
     return path
+
+
+@inner
+def tally(missed: Missed, rows: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
+    """Count for every fact the rows that do not share it, row by row."""
+    for w in range(len(rows)):
+        word = rows[w]
+        while word:
+            r = 64 * w + lowest(word)
+            word &= word - np.uint64(1)
+            for k in range(missed.starts[r], missed.starts[r + 1]):
+                counts[missed.facts[k]] += 1
+
+
+@inner
+def by_rows(missed: Missed, rows: Any, facts: Any, words: int) -> bool:
+    """Tell whether it is quicker to go through what rows miss than through bits of facts."""
+    return missed.each > 0 and rows * missed.each + facts < words * facts
+
+
+@inner
+def _cost(facts: Facts, bads: Any, n: Any) -> Any:
+    """Return about how many words it takes to list what candidates remove of some bad rows."""
+    if by_rows(facts.missed_bad, bads, n, facts.bad.shape[1]):
+        return bads * facts.missed_bad.each + n
+    return (facts.good.shape[1] + facts.bad.shape[1]) * n
 
 
 @inner
@@ -162,20 +220,32 @@ def _list_kids(
 ) -> None:
     """List the candidates that remove a bad row, those that remove most first."""
     kids, removed = path.kids[level], path.removed[level]
-    n = 0
+    listed = by_rows(facts.missed_bad, path.bads[level], len(candidates), facts.bad.shape[1])
+    if listed:
+        tally(facts.missed_bad, path.bad[level], path.tally)
+    n, few = 0, len(candidates) <= _FEW
     for i in range(len(candidates)):
         j = candidates[i]
-        gone = path.bads[level] - _shared(path.bad[level], facts.bad[j])
+        if listed:
+            gone = path.tally[j]
+        else:
+            gone = path.bads[level] - shared(path.bad[level], facts.bad[j])
         if gone == 0:
             continue
         at = n
-        while ordered and at > 0 and removed[at - 1] < gone:
+        while few and ordered and at > 0 and removed[at - 1] < gone:
             removed[at] = removed[at - 1]
             kids[at] = kids[at - 1]
             at -= 1
         removed[at] = gone
         kids[at] = j
         n += 1
+    if ordered and not few:
+        order = np.argsort(-removed[:n], kind="mergesort")  # equal ones stay in order
+        removed[:n] = removed[:n][order]
+        kids[:n] = kids[:n][order]
+    if listed:
+        path.tally[:] = 0
     path.many[level] = n
     path.at[level] = 0
 
@@ -188,7 +258,7 @@ def _step(facts: Facts, rules: Rules, path: _Path, level: int, left: int) -> boo
     j = path.kids[level, i]
     for w in range(path.good.shape[1]):
         path.good[below, w] = path.good[level, w] & facts.good[j, w]
-    path.goods[below] = _shared(path.good[below], path.good[below])
+    path.goods[below] = shared(path.good[below], path.good[below])
     path.bads[below] = path.bads[level] - path.removed[level, i]
     path.chosen[level] = j
     if path.goods[below] + min(path.bads[below], rules.allow[path.goods[below]]) < rules.least:
@@ -202,9 +272,12 @@ def _step(facts: Facts, rules: Rules, path: _Path, level: int, left: int) -> boo
 @inner
 def _leaves(
     facts: Facts, rules: Rules, path: _Path, level: int, best: NDArray[np.int64], value: float
-) -> tuple[float, bool]:
-    """Try every last fact; return the best value, and whether rows are left for further ones."""
-    deeper = False
+) -> tuple[float, bool, int]:
+    """Try every last fact; return the best value, whether rows are left, and how many were tried.
+
+    If rows are left, further facts might do.
+    """
+    deeper, tried = False, 0
     most = rules.allow[path.goods[level]]
     for i in range(path.many[level]):
         b = path.bads[level] - path.removed[level, i]
@@ -213,7 +286,8 @@ def _leaves(
         deeper = True
         if b > most:
             continue
-        g = _shared(path.good[level], facts.good[path.kids[level, i]])
+        tried += 1
+        g = shared(path.good[level], facts.good[path.kids[level, i]])
         if g + b >= rules.least and g >= rules.need[g + b]:
             kid = path.kids[level, i]
             if worth(g, b) + facts.firmness * _FIRMEST <= value:
@@ -225,7 +299,7 @@ def _leaves(
                 value = found
                 best[:level] = path.chosen[:level]
                 best[level] = path.kids[level, i]
-    return value, deeper
+    return value, deeper, tried
 
 
 @kernel
@@ -251,6 +325,7 @@ def best_of_size(
     best = np.zeros(size, dtype=np.int64)
     value, deeper, spent = -1.0, False, 0
     width = facts.good.shape[1] + facts.bad.shape[1]
+    listed = facts.missed_bad.each > 0
     if size == 0:
         n = path.goods[0] + path.bads[0]
         if n >= rules.least and path.goods[0] >= rules.need[n]:
@@ -259,13 +334,15 @@ def best_of_size(
                 path.goods[0], path.bads[0],
             )  # fmt: skip
         return int(value >= 0), best, value, n >= rules.least, 0
+    if listed:
+        spent += _cost(facts, path.bads[0], len(facts.bad))
     level = 0
     while level >= 0 and spent <= budget:
         left, i = size - level, path.at[level]
         if left == 1:
-            value, more = _leaves(facts, rules, path, level, best, value)
+            value, more, tried = _leaves(facts, rules, path, level, best, value)
             deeper |= more
-            spent += width * path.many[level]
+            spent += width * (tried if listed else path.many[level])
             level -= 1
         elif i + left > path.many[level]:
             level -= 1
@@ -276,7 +353,8 @@ def best_of_size(
             deeper = True  # more facts might remove enough
             level -= 1
         else:
-            spent += width * (path.many[level] - i)
+            bads = path.bads[level] - path.removed[level, i]
+            spent += _cost(facts, bads, path.many[level] - i)
             level += _step(facts, rules, path, level, left)
     verdict = 1 if value >= 0 else 0 if level < 0 else -1
     return verdict, best, value, deeper, spent

@@ -11,14 +11,17 @@ from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.engines.rows._facts import Rules, best_of_size, worth
+from sklearn_probsr.engines.rows._telling_facts import grown
 from sklearn_probsr.laws._task import Found, Task
-from sklearn_probsr.laws.rows._neighbours import Neighbours, and_all, counts
+from sklearn_probsr.laws.rows._matched_rows import and_all
+from sklearn_probsr.laws.rows._neighbours import Neighbours
 
 __all__ = ["fewest_facts", "rules_of"]
 
@@ -67,14 +70,27 @@ def _cautious_rules(n: int, least: int, delta: Fraction) -> Rules:
     return Rules(need, np.maximum(most - good, -1), least)
 
 
+class _Layer(NamedTuple):
+    """Sets of one size that grew from the best of those before."""
+
+    kept: list[tuple[int, ...]]  # the best of them, to be grown further
+    first: tuple[tuple[int, ...], float]  # the best, and what it is worth
+    enough: tuple[int, ...] | None  # the best of those that reach delta
+
+
 class _Search:
-    """The search of one instance; members are numbered from 0."""
+    """The search of one instance; facts that can tell (Lemma 150) are numbered from 0."""
 
     def __init__(self, seen: Neighbours, task: Task, rules: Rules) -> None:
         self.seen, self.task, self.rules = seen, task, rules
-        self.members = task.open_to(seen.members())
-        self.facts = seen.facts(task.include, self.members)
-        self.most = len(self.members) if task.most is None else min(task.most, len(self.members))
+        members = np.flatnonzero(task.may_choose(1, seen.n_units)[0])
+        self.n_members = len(members)
+        self.most = self.n_members if task.most is None else min(task.most, self.n_members)
+        telling, self.facts = seen.telling(task.include, members, rules.least)
+        self.telling: list[int] = telling.tolist()
+        # Larger sets hold a fact that does nothing.
+        self.largest = min(self.most, len(telling))
+        self._layers: list[_Layer] = []
 
     def run(self, give_up: Callable[[str], None]) -> tuple[list[int], str, int]:
         """Return the row's features, what was proved of them, and the least size of any such set.
@@ -84,7 +100,7 @@ class _Search:
         chosen, refuted = self._smallest(self.rules)
         word = "minimum"
         if chosen is None and refuted <= self.most:
-            chosen = next((s for s, good, bad in self._beam() if self._enough(good, bad)), None)
+            chosen = next((layer.enough for layer in self._beam() if layer.enough), None)
             if chosen is not None:
                 chosen, word = self._shrunk(chosen, refuted)
         if chosen is None:
@@ -92,14 +108,14 @@ class _Search:
             if chosen is None or self.task.max_size is None:
                 give_up(self._unreachable(chosen, refuted > self.most))
                 chosen = chosen or ()
-        told = self.seen.orders([self.members[j] for j in chosen], self.task.include)[0]
-        least = len(chosen) if word == "minimum" else min(refuted, len(self.members))
+        told = self.seen.orders([self.telling[j] for j in chosen], self.task.include)[0]
+        least = len(chosen) if word == "minimum" else min(refuted, self.n_members)
         return [*self.task.include, *told], word, len(self.task.include) + least
 
     def _smallest(self, rules: Rules) -> tuple[tuple[int, ...] | None, int]:
         """Return a smallest set that is good enough, or the first size that stayed open."""
         budget = _BUDGET
-        for size in range(self.most + 1):
+        for size in range(self.largest + 1):
             verdict, chosen, _, deeper, spent = best_of_size(self.facts, rules, size, budget)
             budget -= spent
             if verdict == 1:
@@ -115,7 +131,7 @@ class _Search:
         n = len(self.rules.need)
         any_share = Rules(np.zeros(n, np.int64), np.full(n, n, np.int64), self.rules.least)
         best, value, budget = None, -1.0, _BUDGET
-        for size in range(self.most + 1):
+        for size in range(self.largest + 1):
             verdict, chosen, found, _, spent = best_of_size(self.facts, any_share, size, budget)
             budget -= spent
             if found > value:
@@ -124,27 +140,48 @@ class _Search:
                 return best
             if budget < 0:
                 break
-        for grown, good, bad in self._beam() if budget < 0 else ():
-            if worth(good, bad) > value:
-                best, value = grown, worth(good, bad)
+        for layer in self._beam() if budget < 0 else ():
+            if layer.first[1] > value:
+                best, value = layer.first
         return best
 
-    def _beam(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
-        """Grow sets by one fact at a time from the best of each size, and return them all.
+    def _beam(self) -> Iterator[_Layer]:
+        """Grow sets by one fact at a time from the best of each size; none has too few rows.
 
-        They come by size, the best first, with their good and bad rows; none has too few.
+        Every fact removes a bad row that the others leave, so there is an end.
         """
-        layer: list[tuple[tuple[int, ...], int, int]] = [((), *self._left(()))]
-        for _ in range(self.most):
-            grown = {}
-            for chosen, _, _ in layer[:_BEAM]:
-                rows = self._rows(chosen)
-                for j, (good, bad) in enumerate(counts(self.facts, *rows)):
-                    if j not in chosen and good + bad >= self.rules.least:
-                        grown[tuple(sorted((*chosen, j)))] = good, bad
-            order = sorted(grown, key=lambda s: (-worth(*grown[s]), s))
-            layer = [(chosen, *grown[chosen]) for chosen in order]
-            yield from layer
+        for size in range(self.largest):
+            if len(self._layers) == size:
+                before = self._layers[-1].kept if size else [()]
+                found = self._grown(before)
+                if found is None:
+                    return
+                self._layers.append(found)
+            yield self._layers[size]
+
+    def _grown(self, before: list[tuple[int, ...]]) -> _Layer | None:
+        """Return what some sets grow to with one fact more, if they do."""
+        parts = [grown(self.facts, self.rules.least, *self._rows(chosen)) for chosen in before]
+        parents = np.repeat(np.arange(len(before)), [len(facts) for facts, *_ in parts])
+        facts, goods, bads, worths = map(np.concatenate, zip(*parts, strict=True))
+        if not len(facts):
+            return None
+
+        def sets(at: NDArray[np.bool_], value: float) -> dict[tuple[int, ...], float]:
+            """Return the sets at some places that are worth so much at least, with their worth."""
+            return {
+                tuple(sorted((*before[parents[i]], int(facts[i])))): float(worths[i])
+                for i in np.flatnonzero(at & (worths >= value)).tolist()
+            }
+
+        # A set grows from as many parents as there are at most.
+        rank = max(len(worths) - _BEAM * len(before), 0)
+        best = sets(np.ones(len(facts), np.bool_), float(np.partition(worths, rank)[rank]))
+        kept = sorted(best, key=lambda s: (-best[s], s))[:_BEAM]
+        enough, first = goods >= self.rules.need[goods + bads], None
+        if enough.any():
+            first = min(sets(enough, float(worths[enough].max())))
+        return _Layer(kept, (kept[0], best[kept[0]]), first)
 
     def _shrunk(self, chosen: tuple[int, ...], least: int) -> tuple[tuple[int, ...], str]:
         """Leave out facts as long as what is left reaches delta; no set below ``least`` does."""

@@ -1,6 +1,7 @@
 """Matches: the rows that share facts with an instance, counted, and a bound from those held out.
 
-What the bound is worth, and why rows are split, is Theorem 14.
+What the bound is worth, and why rows are split, is Theorem 14; which facts need not be looked at is
+Lemma 150.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.engines._clopper_pearson import clopper_pearson
-from sklearn_probsr.engines.rows._facts import Facts, worth
+from sklearn_probsr.engines.rows._facts import Facts, Missed, worth
+from sklearn_probsr.engines.rows._telling_facts import missed_by, telling
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._view import TOL, View
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.laws.rows._matched_rows import Table
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_below
 
@@ -26,14 +28,15 @@ __all__ = [
     "Count",
     "Matches",
     "Neighbours",
-    "Table",
-    "and_all",
     "counts",
-    "states_of",
 ]
 
 # What a standard deviation of lead counts for in a cautious search, beside the share.
 _FIRMNESS = 0.02
+# The facts that rows do not share are listed row by row if these are so many times fewer than all,
+# of so many facts at least.
+_FEWER, _MANY = 16, 256
+_NONE = Missed(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), 0)
 
 
 class Count(NamedTuple):
@@ -74,93 +77,12 @@ class Matches:
         return self.confirmed.matching / max(self.confirmed.rows, 1)
 
 
-class _Part:
-    """Some of the rows, by class, as the states of their units."""
-
-    def __init__(
-        self,
-        states: NDArray[np.int64],
-        positive: NDArray[np.bool_],
-        leads: NDArray[np.float64],
-    ) -> None:
-        self.n = len(states)
-        self.leads = {side: leads[positive == side] for side in (False, True)}
-        self.states = {side: states[positive == side] for side in (False, True)}
-        self._places = {
-            side: {row.tobytes(): r for r, row in enumerate(rows)}
-            for side, rows in self.states.items()
-        }
-
-    def place(self, states: NDArray[np.int64], side: bool) -> int | None:
-        """Return where a copy of an instance is, among the rows of its class."""
-        return self._places[side].get(states.tobytes())
-
-    def count(self, states: NDArray[np.int64], side: bool, features: Collection[int]) -> Count:
-        """Count the rows that share facts with an instance, a copy of it left out."""
-        own = self.place(states, side) is not None
-        at = list(features)
-        kept, others = (
-            int(np.count_nonzero((self.states[which][:, at] == states[at]).all(axis=1)))
-            for which in (side, not side)
-        )
-        return Count(kept - own, kept + others - own, self.n - own)
-
-
-class Table:
-    """What a model sees in the rows: the states of their units, and whether they are of a class."""
-
-    def __init__(self, model: Model, law: Matching, rows: NDArray[Any], winner: int) -> None:
-        states, positive = states_of(model, rows), model.winners(rows) == winner
-        leads, held = _leads(model, rows, winner), law.confirming
-        self.searched = _Part(states[~held], positive[~held], leads[~held])
-        self.confirmed = _Part(states[held], positive[held], leads[held])
-        if model.units is None:
-            widths = [2] * model.n_units
-        else:
-            widths = [len(unit.states or ()) for unit in model.units]
-        self.starts = np.cumsum([0, *widths])[:-1]
-        self.bits, self.everyone = {}, {}
-        for side, part in self.searched.states.items():
-            inside = np.zeros((sum(widths) + 1, len(part)), dtype=np.bool_)
-            inside[(self.starts + part).T, np.arange(len(part))] = True
-            inside[-1] = True
-            *states_bits, everyone = _packed(inside)
-            self.bits[side], self.everyone[side] = np.array(states_bits), everyone
-        self.nbytes = sum(bits.nbytes for bits in self.bits.values()) + 3 * states.nbytes
-
-
-def _leads(model: Model, rows: NDArray[Any], winner: int) -> NDArray[np.float64]:
-    """Return about how far each row is on the side of a class, at most 1."""
-    finite: NDArray[np.float64] = np.nan_to_num(model.leads(rows, winner))
-    return finite / (np.abs(finite).max(initial=0.0) or 1.0)
-
-
-def _packed(inside: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Return booleans as words of 64, at least one."""
-    words = max(-(-inside.shape[1] // 64), 1)
-    padded = np.zeros((len(inside), 64 * words), dtype=np.bool_)
-    padded[:, : inside.shape[1]] = inside
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-
-
-def states_of(model: Model, rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return which state every unit of checked rows is in."""
-    if model.units is None:
-        return rows.astype(np.int64)
-    found = np.zeros((len(rows), model.n_units), dtype=np.int64)
-    for u, unit in enumerate(model.units):
-        part = rows[:, list(unit.columns)]
-        for number, state in enumerate(unit.states or ()):
-            found[(part == state).all(axis=1), u] = number
-    return found
-
-
 class Neighbours(View):
     """One instance before rows that may share its facts: it is given by its states."""
 
     side = True  # that of the instance's own class
 
-    def __init__(self, table: Table, law: Matching, states: NDArray[np.int64]) -> None:
+    def __init__(self, table: Table, law: Matching, states: NDArray[Any]) -> None:
         super().__init__(len(states))
         self.states = states
         self.confidence = law.confidence
@@ -178,7 +100,11 @@ class Neighbours(View):
     def matches(self, features: Collection[int]) -> Matches:
         """Count the rows that share the facts of a set."""
         parts = self._table.searched, self._table.confirmed
-        return Matches(*(part.count(self.states, self.side, features) for part in parts))
+        return Matches(*(Count(*part.count(self.states, self.side, features)) for part in parts))
+
+    def members(self) -> list[int]:
+        """Return the units that fixing can help: all of them."""
+        return list(range(self.n_units))
 
     def enclose(
         self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
@@ -215,12 +141,8 @@ class Neighbours(View):
 
     def facts(self, forced: Collection[int], candidates: Collection[int]) -> Facts:
         """Return which of the rows searched share each candidate, and which all that is forced."""
-        at = self._table.starts + self.states
         (good, all_good), (bad, all_bad) = (
-            (
-                self._table.bits[side][at[list(candidates)]],
-                and_all(self._table.everyone[side], self._table.bits[side][at[list(forced)]]),
-            )
+            self._table.bits(self.states, side, forced, candidates)
             for side in (self.side, not self.side)
         )
         own = self._table.searched.place(self.states, self.side)
@@ -228,16 +150,32 @@ class Neighbours(View):
             all_good[own // 64] &= ~(np.uint64(1) << np.uint64(own % 64))
         leads = self._table.searched.leads
         return Facts(
-            good, bad, all_good, all_bad, leads[self.side], leads[not self.side], self._firmness
-        )
+            good, bad, all_good, all_bad, leads[self.side], leads[not self.side], self._firmness,
+            _NONE, _NONE,
+        )  # fmt: skip
+
+    def telling(
+        self, forced: Collection[int], candidates: NDArray[np.intp], least: int
+    ) -> tuple[NDArray[np.intp], Facts]:
+        """Return the candidates that a search need look at (Lemma 150), and what they leave."""
+        some = self._table.promising(self.states, forced, candidates, least)
+        facts = self.facts(forced, some)
+        kept = telling(facts, least)
+        if len(kept) < len(some):
+            facts = facts._replace(good=facts.good[kept], bad=facts.bad[kept])
+        if len(kept) >= _MANY:
+            facts = facts._replace(
+                missed_good=_missed(facts.good, facts.all_good),
+                missed_bad=_missed(facts.bad, facts.all_bad),
+            )
+        return some[kept], facts
 
 
-def and_all(start: NDArray[np.uint64], facts: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the rows that share all of some facts."""
-    rows = start.copy()
-    for fact in facts:
-        rows &= fact
-    return rows
+def _missed(bits: NDArray[np.uint64], everyone: NDArray[np.uint64]) -> Missed:
+    """Return the facts that each row does not share, if that is short."""
+    rows = int(np.bitwise_count(everyone).sum())
+    starts, facts = missed_by(bits, everyone, rows * len(bits) // _FEWER)
+    return Missed(starts, facts, -(-len(facts) // max(rows, 1)))
 
 
 def counts(
