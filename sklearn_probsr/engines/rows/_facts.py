@@ -30,9 +30,7 @@ __all__ = [
     "Missed",
     "Rules",
     "best_of_size",
-    "by_rows",
     "lowest",
-    "ones",
     "shared",
     "tally",
     "worth",
@@ -76,7 +74,7 @@ class Rules(NamedTuple):
 
 
 @inner
-def ones(word: np.uint64) -> np.int64:
+def _ones(word: np.uint64) -> np.int64:
     """Count the ones of a word."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + (
@@ -89,7 +87,7 @@ def ones(word: np.uint64) -> np.int64:
 @inner
 def lowest(word: np.uint64) -> np.int64:
     """Return where the lowest one of a word is."""
-    return np.int64(ones((word & (~word + np.uint64(1))) - np.uint64(1)))
+    return np.int64(_ones((word & (~word + np.uint64(1))) - np.uint64(1)))
 
 
 @inner
@@ -97,7 +95,7 @@ def shared(rows: NDArray[np.uint64], fact: NDArray[np.uint64]) -> np.int64:
     """Count the rows that share a fact."""
     total = np.int64(0)
     for i in range(len(rows)):
-        total += ones(rows[i] & fact[i])
+        total += _ones(rows[i] & fact[i])
     return total
 
 
@@ -180,8 +178,11 @@ def _start(facts: Facts, size: int) -> _Path:
         np.zeros(levels, dtype=np.int64),
         np.zeros(h, dtype=np.int64),
     )
-    path.good[0] = facts.all_good
-    path.bad[0] = facts.all_bad
+    # Loops, here and below: Numba takes long to compile what copies parts of arrays.
+    for w in range(len(facts.all_good)):
+        path.good[0, w] = facts.all_good[w]
+    for w in range(len(facts.all_bad)):
+        path.bad[0, w] = facts.all_bad[w]
     path.goods[0] = shared(facts.all_good, facts.all_good)
     path.bads[0] = shared(facts.all_bad, facts.all_bad)
     _list_kids(facts, path, 0, np.arange(h), size > 1)
@@ -201,7 +202,7 @@ def tally(missed: Missed, rows: NDArray[np.uint64], counts: NDArray[np.int64]) -
 
 
 @inner
-def by_rows(missed: Missed, rows: Any, facts: Any, words: int) -> bool:
+def _by_rows(missed: Missed, rows: Any, facts: Any, words: int) -> bool:
     """Tell whether it is quicker to go through what rows miss than through bits of facts."""
     return missed.each > 0 and rows * missed.each + facts < words * facts
 
@@ -209,9 +210,27 @@ def by_rows(missed: Missed, rows: Any, facts: Any, words: int) -> bool:
 @inner
 def _cost(facts: Facts, bads: Any, n: Any) -> Any:
     """Return about how many words it takes to list what candidates remove of some bad rows."""
-    if by_rows(facts.missed_bad, bads, n, facts.bad.shape[1]):
+    if _by_rows(facts.missed_bad, bads, n, facts.bad.shape[1]):
         return bads * facts.missed_bad.each + n
     return (facts.good.shape[1] + facts.bad.shape[1]) * n
+
+
+@inner
+def _put_in_order(kids: NDArray[np.int64], removed: NDArray[np.int64], most: Any) -> None:
+    """Put facts in order, those that remove most first; equal ones stay as they are."""
+    ends = np.zeros(most + 2, dtype=np.int64)
+    for i in range(len(removed)):
+        ends[removed[i]] += 1
+    for gone in range(most, -1, -1):
+        ends[gone] += ends[gone + 1]
+    before = np.empty((2, len(kids)), dtype=np.int64)
+    for i in range(len(kids)):
+        before[0, i], before[1, i] = kids[i], removed[i]
+    for i in range(len(kids) - 1, -1, -1):
+        gone = before[1, i]
+        ends[gone] -= 1
+        kids[ends[gone]] = before[0, i]
+        removed[ends[gone]] = gone
 
 
 @inner
@@ -220,7 +239,7 @@ def _list_kids(
 ) -> None:
     """List the candidates that remove a bad row, those that remove most first."""
     kids, removed = path.kids[level], path.removed[level]
-    listed = by_rows(facts.missed_bad, path.bads[level], len(candidates), facts.bad.shape[1])
+    listed = _by_rows(facts.missed_bad, path.bads[level], len(candidates), facts.bad.shape[1])
     if listed:
         tally(facts.missed_bad, path.bad[level], path.tally)
     n, few = 0, len(candidates) <= _FEW
@@ -241,11 +260,10 @@ def _list_kids(
         kids[at] = j
         n += 1
     if ordered and not few:
-        order = np.argsort(-removed[:n], kind="mergesort")  # equal ones stay in order
-        removed[:n] = removed[:n][order]
-        kids[:n] = kids[:n][order]
+        _put_in_order(kids[:n], removed[:n], path.bads[level])
     if listed:
-        path.tally[:] = 0
+        for j in range(len(path.tally)):
+            path.tally[j] = 0
     path.many[level] = n
     path.at[level] = 0
 
@@ -267,6 +285,15 @@ def _step(facts: Facts, rules: Rules, path: _Path, level: int, left: int) -> boo
         path.bad[below, w] = path.bad[level, w] & facts.bad[j, w]
     _list_kids(facts, path, below, path.kids[level, i + 1 : path.many[level]], left > 2)
     return True
+
+
+@inner
+def _at_most(path: _Path, level: int, left: int) -> np.int64:
+    """Return how many bad rows so many facts of a level remove at most."""
+    total = np.int64(0)
+    for i in range(path.at[level], path.at[level] + left):
+        total += path.removed[level, i]
+    return total
 
 
 @inner
@@ -297,8 +324,9 @@ def _leaves(
             )
             if found > value:
                 value = found
-                best[:level] = path.chosen[:level]
-                best[level] = path.kids[level, i]
+                for k in range(level):
+                    best[k] = path.chosen[k]
+                best[level] = kid
     return value, deeper, tried
 
 
@@ -346,10 +374,7 @@ def best_of_size(
             level -= 1
         elif i + left > path.many[level]:
             level -= 1
-        elif (
-            path.removed[level, i : i + left].sum()
-            < path.bads[level] - rules.allow[path.goods[level]]
-        ):
+        elif _at_most(path, level, left) < path.bads[level] - rules.allow[path.goods[level]]:
             deeper = True  # more facts might remove enough
             level -= 1
         else:

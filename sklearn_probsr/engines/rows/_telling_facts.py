@@ -9,47 +9,52 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.rows._facts import Facts, by_rows, lowest, ones, shared, tally, worth
+from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines.rows._facts import Facts, Rules, lowest, shared, tally, worth
 
 __all__ = ["grown", "missed_by", "packed_words", "telling"]
 
-# An odd number whose multiples spread over all words.
-_SPREAD = 0x9E3779B97F4A7C15
+# Multiples of it spread over all words.
+_ODD = 0x9E3779B97F4A7C15
+
+
+def telling(facts: Facts, least: int) -> NDArray[np.intp]:
+    """Return the facts that can be in a smallest set, without equal ones (Lemma 150)."""
+    open_ones, keys = _keys(facts, least)
+    kept = np.flatnonzero(open_ones)
+    # Equal facts have equal keys, and are looked for among neighbours with equal keys.
+    order = kept[np.argsort(keys[kept], kind="stable")]  # the first of equal ones comes first
+    later = np.flatnonzero(keys[order[1:]] == keys[order[:-1]]) + 1
+    one, other = order[later - 1], order[later]
+    same = np.ones(len(later), dtype=np.bool_)
+    for bits, everyone in ((facts.good, facts.all_good), (facts.bad, facts.all_bad)):
+        same &= ((bits[one] ^ bits[other]) & everyone == 0).all(axis=1)
+    open_ones[other[same]] = False
+    return np.flatnonzero(open_ones)
 
 
 @kernel
-def telling(facts: Facts, least: int) -> NDArray[np.int64]:
-    """Return the facts that can be in a smallest set, without equal ones (Lemma 150)."""
-    h = len(facts.bad)
-    bads = shared(facts.all_bad, facts.all_bad)
-    kept, keys, n = np.empty(h, dtype=np.int64), np.empty(h, dtype=np.uint64), 0
+def _keys(facts: Facts, least: int) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+    """Tell which facts remove a bad row and leave enough, and give equal ones equal numbers."""
+    h, bads = len(facts.bad), shared(facts.all_bad, facts.all_bad)
+    kept, keys = np.zeros(h, dtype=np.bool_), np.zeros(h, dtype=np.uint64)
     for j in range(h):
         b = shared(facts.all_bad, facts.bad[j])
-        if b == bads or b + shared(facts.all_good, facts.good[j]) < least:
-            continue
-        key = np.uint64(0)
-        for w in range(facts.good.shape[1]):
-            key = (key ^ (facts.good[j, w] & facts.all_good[w])) * np.uint64(_SPREAD)
-            key ^= key >> np.uint64(29)
-        for w in range(facts.bad.shape[1]):
-            key = (key ^ (facts.bad[j, w] & facts.all_bad[w])) * np.uint64(_SPREAD)
-            key ^= key >> np.uint64(29)
-        kept[n], keys[n] = j, key
-        n += 1
-    order = np.argsort(keys[:n], kind="mergesort")  # equal ones stay in order
-    first, found = 0, np.zeros(h, dtype=np.bool_)
-    for i in range(n):
-        if keys[order[i]] != keys[order[first]]:
-            first = i
-        one, other = kept[order[first]], kept[order[i]]
-        same = first < i
-        for w in range(facts.good.shape[1]):
-            same &= (facts.good[one, w] ^ facts.good[other, w]) & facts.all_good[w] == 0
-        for w in range(facts.bad.shape[1]):
-            same &= (facts.bad[one, w] ^ facts.bad[other, w]) & facts.all_bad[w] == 0
-        found[other] = not same
-    return np.flatnonzero(found)
+        kept[j] = b < bads and b + shared(facts.all_good, facts.good[j]) >= least
+        if kept[j]:
+            good = _spread(facts.good[j], facts.all_good)
+            keys[j] = good ^ (_spread(facts.bad[j], facts.all_bad) >> np.uint64(1))
+    return kept, keys
+
+
+@inner
+def _spread(fact: NDArray[np.uint64], everyone: NDArray[np.uint64]) -> np.uint64:
+    """Return a number that depends on all rows that share a fact."""
+    key, odd = np.uint64(0), np.uint64(_ODD)
+    for w in range(len(everyone)):
+        key += (fact[w] & everyone[w]) * odd
+        odd = odd * np.uint64(_ODD) + np.uint64(2)
+    return key
 
 
 @kernel
@@ -61,13 +66,7 @@ def missed_by(
     Of other rows than ``everyone`` none are listed.
     """
     starts = np.zeros(64 * len(everyone) + 2, dtype=np.int64)
-    total = 0
-    for j in range(len(bits)):
-        for w in range(len(everyone)):
-            total += ones(everyone[w] & ~bits[j, w])
-        if total > most:
-            return np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
-    facts = np.empty(total, dtype=np.int32)
+    facts, total = np.empty(0, dtype=np.int32), 0
     for fill in range(2):
         for j in range(len(bits)):
             for w in range(len(everyone)):
@@ -80,37 +79,54 @@ def missed_by(
                         starts[r + 1] += 1
                     else:
                         starts[r + 2] += 1
+                        total += 1
+            if total > most:
+                return np.zeros(1, dtype=np.int64), facts
         if not fill:
-            starts = np.cumsum(starts)
+            starts, facts = np.cumsum(starts), np.empty(total, dtype=np.int32)
     return starts[:-1], facts
 
 
 @kernel
 def grown(
-    facts: Facts, least: int, good: NDArray[np.uint64], bad: NDArray[np.uint64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the facts that remove a bad row of those left, and enough do share.
+    facts: Facts, rules: Rules, good: NDArray[np.uint64], bad: NDArray[np.uint64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the best facts to add to a set: so many, or more if they are worth the same.
 
-    With each come the good and the bad rows that are left then, and what these are worth.
+    Each removes a bad row of those that are left, and leaves enough rows. With each come what the
+    rows are worth then, and whether they are good enough; the best of the latter is among them.
     """
-    h = len(facts.bad)
-    g, b = shared(good, good), shared(bad, bad)
-    words = facts.good.shape[1] + facts.bad.shape[1]
+    h, g, b = len(facts.bad), shared(good, good), shared(bad, bad)
     gone_good, gone_bad = np.zeros(h, dtype=np.int64), np.zeros(h, dtype=np.int64)
-    if by_rows(facts.missed_bad, g + b, h, words):
+    listed = facts.missed_good.each > 0 and facts.missed_bad.each > 0
+    if listed:
         tally(facts.missed_good, good, gone_good)
         tally(facts.missed_bad, bad, gone_bad)
-    else:
-        for j in range(h):
+    worths, enough = np.full(h, -1.0), np.zeros(h, dtype=np.bool_)
+    best, best_enough = np.full(most, -1.0), -1.0
+    for j in range(h):
+        if not listed:
             gone_bad[j] = b - shared(bad, facts.bad[j])
-            if gone_bad[j]:
-                gone_good[j] = g - shared(good, facts.good[j])
-    which = np.flatnonzero((gone_bad > 0) & (g + b - gone_good - gone_bad >= least))
-    goods, bads = g - gone_good[which], b - gone_bad[which]
-    worths = np.empty(len(which))
-    for i in range(len(which)):
-        worths[i] = worth(goods[i], bads[i])
-    return which, goods, bads, worths
+            gone_good[j] = g - shared(good, facts.good[j]) if gone_bad[j] else 0
+        left, n = g - gone_good[j], g + b - gone_good[j] - gone_bad[j]
+        if gone_bad[j] == 0 or n < rules.least:
+            continue
+        worths[j] = worth(left, n - left)
+        enough[j] = left >= rules.need[n]
+        if enough[j]:
+            best_enough = max(best_enough, worths[j])
+        at = 0  # the least of the best comes first
+        while at < most and best[at] < worths[j]:
+            if at:
+                best[at - 1] = best[at]
+            best[at] = worths[j]
+            at += 1
+    which = np.zeros(h, dtype=np.bool_)
+    for j in range(h):
+        which[j] = worths[j] >= 0.0 and (
+            worths[j] >= best[0] or (enough[j] and worths[j] == best_enough)
+        )
+    return np.flatnonzero(which), worths[which], enough[which]
 
 
 @kernel

@@ -161,27 +161,25 @@ class _Search:
 
     def _grown(self, before: list[tuple[int, ...]]) -> _Layer | None:
         """Return what some sets grow to with one fact more, if they do."""
-        parts = [grown(self.facts, self.rules.least, *self._rows(chosen)) for chosen in before]
+        parts = [grown(self.facts, self.rules, *self._rows(s), _BEAM) for s in before]
         parents = np.repeat(np.arange(len(before)), [len(facts) for facts, *_ in parts])
-        facts, goods, bads, worths = map(np.concatenate, zip(*parts, strict=True))
+        facts, worths, enough = map(np.concatenate, zip(*parts, strict=True))
         if not len(facts):
             return None
-
-        def sets(at: NDArray[np.bool_], value: float) -> dict[tuple[int, ...], float]:
-            """Return the sets at some places that are worth so much at least, with their worth."""
-            return {
-                tuple(sorted((*before[parents[i]], int(facts[i])))): float(worths[i])
-                for i in np.flatnonzero(at & (worths >= value)).tolist()
-            }
-
-        # A set grows from as many parents as there are at most.
-        rank = max(len(worths) - _BEAM * len(before), 0)
-        best = sets(np.ones(len(facts), np.bool_), float(np.partition(worths, rank)[rank]))
-        kept = sorted(best, key=lambda s: (-best[s], s))[:_BEAM]
-        enough, first = goods >= self.rules.need[goods + bads], None
+        # A set grows from as many others as it has facts, at most.
+        rank = max(len(worths) - _BEAM * min(len(before[0]) + 1, len(before)), 0)
+        asked = worths >= np.partition(worths, rank)[rank]
         if enough.any():
-            first = min(sets(enough, float(worths[enough].max())))
-        return _Layer(kept, (kept[0], best[kept[0]]), first)
+            asked |= enough & (worths == worths[enough].max())
+        found, reaching = {}, set()
+        for i in np.flatnonzero(asked).tolist():
+            larger = tuple(sorted((*before[parents[i]], int(facts[i]))))
+            found[larger] = float(worths[i])
+            if enough[i]:
+                reaching.add(larger)
+        order = sorted(found, key=lambda s: (-found[s], s))
+        first = next((s for s in order if s in reaching), None)
+        return _Layer(order[:_BEAM], (order[0], found[order[0]]), first)
 
     def _shrunk(self, chosen: tuple[int, ...], least: int) -> tuple[tuple[int, ...], str]:
         """Leave out facts as long as what is left reaches delta; no set below ``least`` does."""

@@ -6,7 +6,7 @@ that a search need look at (Lemma 150).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -130,7 +130,7 @@ class MatchedWords:
         return units[(left >= least) & (bad_left < bad)]
 
     def bits(
-        self, states: NDArray[Any], side: bool, forced: Collection[int], units: Collection[int]
+        self, states: NDArray[Any], side: bool, forced: Sequence[int], units: Sequence[int] | NDArray[np.intp]
     ) -> Bits:
         """Return which of the rows searched, on one side, share facts of an instance."""
         places = self.searched.places[side]
@@ -140,7 +140,7 @@ class MatchedWords:
         if n % 64:
             everyone[n // 64] = (np.uint64(1) << np.uint64(n % 64)) - np.uint64(1)
         each, kept = (
-            self._packed(places, everyone, np.array(list(some), dtype=np.int64), states)
+            self._packed(places, everyone, np.array(some, dtype=np.int64), states)
             for some in (units, forced)
         )
         return Bits(each, and_all(everyone, kept))
