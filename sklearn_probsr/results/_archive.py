@@ -21,7 +21,7 @@ from sklearn_probsr.distributions._completions import (
     Uniform,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._seen import checked_rows, rows_before
+from sklearn_probsr.laws._seen import rows_before
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
@@ -125,7 +125,7 @@ def _law(model: Model, law: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]
                 told["sample"] = [state["sample"], state["random_state"]]
         case Matching():
             told["matching"] = [law.min_rows, str(law.confidence), law.cautious]
-            arrays = {"rows": checked_rows(model, law), "weights": law.weights}
+            arrays = {"rows": rows_before(model, law), "weights": law.weights}
             arrays["confirming"] = law.confirming
         case _:
             raise InvalidInputError(

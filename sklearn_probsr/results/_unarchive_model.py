@@ -19,7 +19,6 @@ from sklearn_probsr.distributions._completions import (
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.results._checked_json import (
     UnsoundError,
@@ -138,8 +137,6 @@ def read_law(held: dict[str, Any], told: Any) -> Distribution:
     if kind == "Product":
         entries = flat(told["p"], "meta.law.p", (None,))
         return Product(tuple(fraction(p, f"meta.law.p[{i}]") for i, p in enumerate(entries)))
-    if kind == "Matching" and isinstance(held["law/rows"], SparseRows):
-        raise UnsoundError("law/rows must not be sparse under Matching")
     if kind == "Background":
         size, seed = (None, 0) if told["sample"] is None else _drawn(told["sample"])
         return Background(held["law/rows"], held["law/weights"], sample=size, random_state=seed)

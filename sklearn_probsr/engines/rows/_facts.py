@@ -25,30 +25,11 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 
-__all__ = [
-    "Facts",
-    "Missed",
-    "Rules",
-    "best_of_size",
-    "lowest",
-    "shared",
-    "tally",
-    "worth",
-]
+__all__ = ["Facts", "Missed", "Rules", "best_of_size", "lowest", "shared", "tally", "worth"]
 
 
 # Beyond so many standard deviations a class is as firm as can be.
 _FIRMEST = 5.0
-# More facts than this are put in order at once, and not one by one.
-_FEW = 64
-
-
-class Missed(NamedTuple):
-    """The facts that each row does not share, one row after the other, if that is short."""
-
-    starts: NDArray[np.int64]  # (rows + 1,)
-    facts: NDArray[np.int32]
-    each: int  # how many a row has on average, at least 1; 0: they are not listed
 
 
 class Facts(NamedTuple):
@@ -61,8 +42,16 @@ class Facts(NamedTuple):
     leads_good: NDArray[np.float64]  # (rows,): how far each row is on the side of the class
     leads_bad: NDArray[np.float64]
     firmness: float  # what a standard deviation of lead counts for, beside a share
-    missed_good: Missed
-    missed_bad: Missed
+
+
+class Missed(NamedTuple):
+    """The facts that each row does not share, one row after the other."""
+
+    good_starts: NDArray[np.int64]  # (good rows + 1,)
+    good: NDArray[np.int32]
+    bad_starts: NDArray[np.int64]
+    bad: NDArray[np.int32]
+    each: int  # how many a bad row has on average
 
 
 class Rules(NamedTuple):
@@ -97,6 +86,32 @@ def shared(rows: NDArray[np.uint64], fact: NDArray[np.uint64]) -> np.int64:
     for i in range(len(rows)):
         total += _ones(rows[i] & fact[i])
     return total
+
+
+@inner
+def _shared_at(rows: NDArray[np.uint64], i: Any, facts: NDArray[np.uint64], j: Any) -> np.int64:
+    """Count the same for a line of each of two tables: Numba counts who holds lines it takes."""
+    total = np.int64(0)
+    for w in range(rows.shape[1]):
+        total += _ones(rows[i, w] & facts[j, w])
+    return total
+
+
+@inner
+def tally(
+    starts: NDArray[np.int64],
+    missed: NDArray[np.int32],
+    rows: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+) -> None:
+    """Count for every fact the rows that do not share it, row by row."""
+    for w in range(len(rows)):
+        word = rows[w]
+        while word:
+            r = 64 * w + lowest(word)
+            word &= word - np.uint64(1)
+            for k in range(starts[r], starts[r + 1]):
+                counts[missed[k]] += 1
 
 
 @kernel
@@ -159,11 +174,11 @@ class _Path(NamedTuple):
     removed: NDArray[np.int64]  # (size + 1, h): how many bad rows each of them removes
     many: NDArray[np.int64]  # (size + 1,): how many such facts there are
     at: NDArray[np.int64]  # (size + 1,): how many of them were tried
-    tally: NDArray[np.int64]  # (h,): zeros, between one count and the next
+    tally: NDArray[np.int64]  # (h,): what each fact removes, while that is counted
 
 
 @inner
-def _start(facts: Facts, size: int) -> _Path:
+def _start(facts: Facts, missed: Any, size: int) -> _Path:
     """Return the root, where every fact may come next."""
     h, levels = len(facts.bad), size + 1
     path = _Path(
@@ -185,91 +200,87 @@ def _start(facts: Facts, size: int) -> _Path:
         path.bad[0, w] = facts.all_bad[w]
     path.goods[0] = shared(facts.all_good, facts.all_good)
     path.bads[0] = shared(facts.all_bad, facts.all_bad)
-    _list_kids(facts, path, 0, np.arange(h), size > 1)
+    _list_kids(facts, missed, path, 0, np.arange(h), size > 1)
     return path
 
 
 @inner
-def tally(missed: Missed, rows: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
-    """Count for every fact the rows that do not share it, row by row."""
-    for w in range(len(rows)):
-        word = rows[w]
-        while word:
-            r = 64 * w + lowest(word)
-            word &= word - np.uint64(1)
-            for k in range(missed.starts[r], missed.starts[r + 1]):
-                counts[missed.facts[k]] += 1
-
-
-@inner
-def _by_rows(missed: Missed, rows: Any, facts: Any, words: int) -> bool:
-    """Tell whether it is quicker to go through what rows miss than through bits of facts."""
-    return missed.each > 0 and rows * missed.each + facts < words * facts
-
-
-@inner
-def _cost(facts: Facts, bads: Any, n: Any) -> Any:
-    """Return about how many words it takes to list what candidates remove of some bad rows."""
-    if _by_rows(facts.missed_bad, bads, n, facts.bad.shape[1]):
-        return bads * facts.missed_bad.each + n
-    return (facts.good.shape[1] + facts.bad.shape[1]) * n
-
-
-@inner
-def _put_in_order(kids: NDArray[np.int64], removed: NDArray[np.int64], most: Any) -> None:
-    """Put facts in order, those that remove most first; equal ones stay as they are."""
-    ends = np.zeros(most + 2, dtype=np.int64)
-    for i in range(len(removed)):
-        ends[removed[i]] += 1
-    for gone in range(most, -1, -1):
-        ends[gone] += ends[gone + 1]
-    before = np.empty((2, len(kids)), dtype=np.int64)
-    for i in range(len(kids)):
-        before[0, i], before[1, i] = kids[i], removed[i]
-    for i in range(len(kids) - 1, -1, -1):
-        gone = before[1, i]
-        ends[gone] -= 1
-        kids[ends[gone]] = before[0, i]
-        removed[ends[gone]] = gone
-
-
-@inner
 def _list_kids(
-    facts: Facts, path: _Path, level: int, candidates: NDArray[np.int64], ordered: bool
+    facts: Facts,
+    missed: Any,
+    path: _Path,
+    level: int,
+    candidates: NDArray[np.int64],
+    ordered: bool,
 ) -> None:
     """List the candidates that remove a bad row, those that remove most first."""
-    kids, removed = path.kids[level], path.removed[level]
-    listed = _by_rows(facts.missed_bad, path.bads[level], len(candidates), facts.bad.shape[1])
-    if listed:
-        tally(facts.missed_bad, path.bad[level], path.tally)
-    n, few = 0, len(candidates) <= _FEW
+    if missed is None:  # known to the compiler
+        _list_few(facts, path, level, candidates, ordered)
+    else:
+        _list_many(facts, missed, path, level, candidates)
+
+
+@inner
+def _list_many(
+    facts: Facts, missed: Missed, path: _Path, level: int, candidates: NDArray[np.int64]
+) -> None:
+    """List many candidates: row by row if that is quicker, and put in order at once."""
+    bads = path.bads[level]
+    by_rows = _by_rows(path, missed.each, bads, len(candidates))
+    if by_rows:
+        for j in range(len(path.tally)):
+            path.tally[j] = 0
+        tally(missed.bad_starts, missed.bad, path.bad[level], path.tally)
+    ends = np.zeros(bads + 2, dtype=np.int64)
     for i in range(len(candidates)):
         j = candidates[i]
-        if listed:
-            gone = path.tally[j]
-        else:
-            gone = path.bads[level] - shared(path.bad[level], facts.bad[j])
+        if not by_rows:
+            path.tally[j] = bads - _shared_at(path.bad, level, facts.bad, j)
+        ends[path.tally[j]] += 1
+    for gone in range(bads - 1, 0, -1):
+        ends[gone] += ends[gone + 1]
+    path.many[level], path.at[level] = ends[1], 0
+    for i in range(len(candidates) - 1, -1, -1):  # equal ones stay in order
+        j = candidates[i]
+        gone = path.tally[j]
+        if gone > 0:
+            ends[gone] -= 1
+            path.kids[level, ends[gone]] = j
+            path.removed[level, ends[gone]] = gone
+
+
+@inner
+def _by_rows(path: _Path, each: int, bads: Any, n: Any) -> bool:
+    """Tell whether it is quicker to go through what rows miss than through the bits of n facts."""
+    return bads * each + n < path.bad.shape[1] * n
+
+
+@inner
+def _list_few(
+    facts: Facts, path: _Path, level: int, candidates: NDArray[np.int64], ordered: bool
+) -> None:
+    """List candidates by their bits, and put them in order one by one."""
+    kids, removed = path.kids[level], path.removed[level]
+    n = 0
+    for i in range(len(candidates)):
+        j = candidates[i]
+        gone = path.bads[level] - _shared_at(path.bad, level, facts.bad, j)
         if gone == 0:
             continue
         at = n
-        while few and ordered and at > 0 and removed[at - 1] < gone:
+        while ordered and at > 0 and removed[at - 1] < gone:
             removed[at] = removed[at - 1]
             kids[at] = kids[at - 1]
             at -= 1
         removed[at] = gone
         kids[at] = j
         n += 1
-    if ordered and not few:
-        _put_in_order(kids[:n], removed[:n], path.bads[level])
-    if listed:
-        for j in range(len(path.tally)):
-            path.tally[j] = 0
     path.many[level] = n
     path.at[level] = 0
 
 
 @inner
-def _step(facts: Facts, rules: Rules, path: _Path, level: int, left: int) -> bool:
+def _step(facts: Facts, missed: Any, rules: Rules, path: _Path, level: int, left: int) -> bool:
     """Choose the next fact of a level, and tell whether enough rows may be left."""
     i, below = path.at[level], level + 1
     path.at[level] += 1
@@ -283,17 +294,20 @@ def _step(facts: Facts, rules: Rules, path: _Path, level: int, left: int) -> boo
         return False
     for w in range(path.bad.shape[1]):
         path.bad[below, w] = path.bad[level, w] & facts.bad[j, w]
-    _list_kids(facts, path, below, path.kids[level, i + 1 : path.many[level]], left > 2)
+    candidates = path.kids[level, i + 1 : path.many[level]]
+    _list_kids(facts, missed, path, below, candidates, left > 2)
     return True
 
 
 @inner
-def _at_most(path: _Path, level: int, left: int) -> np.int64:
-    """Return how many bad rows so many facts of a level remove at most."""
-    total = np.int64(0)
-    for i in range(path.at[level], path.at[level] + left):
-        total += path.removed[level, i]
-    return total
+def _cost(missed: Any, path: _Path, level: int, width: int) -> Any:
+    """Return about how many words it takes to list what can follow the next fact of a level."""
+    n = path.many[level] - path.at[level]
+    if missed is not None:
+        bads = path.bads[level] - path.removed[level, path.at[level]]
+        if _by_rows(path, missed.each, bads, n):
+            return bads * missed.each + n
+    return width * n
 
 
 @inner
@@ -314,7 +328,7 @@ def _leaves(
         if b > most:
             continue
         tried += 1
-        g = shared(path.good[level], facts.good[path.kids[level, i]])
+        g = _shared_at(path.good, level, facts.good, path.kids[level, i])
         if g + b >= rules.least and g >= rules.need[g + b]:
             kid = path.kids[level, i]
             if worth(g, b) + facts.firmness * _FIRMEST <= value:
@@ -332,9 +346,11 @@ def _leaves(
 
 @kernel
 def best_of_size(
-    facts: Facts, rules: Rules, size: int, budget: int
+    facts: Facts, missed: Any, rules: Rules, size: int, budget: int
 ) -> tuple[int, NDArray[np.int64], float, bool, int]:
     """Return the best set of exactly so many facts, if no smaller one is good enough.
+
+    ``missed`` is what rows miss, where that is short; else None.
 
     Returns
     -------
@@ -349,11 +365,10 @@ def best_of_size(
     spent : int
         How many words were looked at, about.
     """
-    path = _start(facts, size)
+    path = _start(facts, missed, size)
     best = np.zeros(size, dtype=np.int64)
     value, deeper, spent = -1.0, False, 0
     width = facts.good.shape[1] + facts.bad.shape[1]
-    listed = facts.missed_bad.each > 0
     if size == 0:
         n = path.goods[0] + path.bads[0]
         if n >= rules.least and path.goods[0] >= rules.need[n]:
@@ -362,24 +377,26 @@ def best_of_size(
                 path.goods[0], path.bads[0],
             )  # fmt: skip
         return int(value >= 0), best, value, n >= rules.least, 0
-    if listed:
-        spent += _cost(facts, path.bads[0], len(facts.bad))
+    if missed is not None:
+        spent += path.bads[0] * missed.each
     level = 0
     while level >= 0 and spent <= budget:
         left, i = size - level, path.at[level]
         if left == 1:
             value, more, tried = _leaves(facts, rules, path, level, best, value)
             deeper |= more
-            spent += width * (tried if listed else path.many[level])
+            spent += width * (path.many[level] if missed is None else tried)
             level -= 1
         elif i + left > path.many[level]:
             level -= 1
-        elif _at_most(path, level, left) < path.bads[level] - rules.allow[path.goods[level]]:
+        elif (
+            path.removed[level, i : i + left].sum()
+            < path.bads[level] - rules.allow[path.goods[level]]
+        ):
             deeper = True  # more facts might remove enough
             level -= 1
         else:
-            bads = path.bads[level] - path.removed[level, i]
-            spent += _cost(facts, bads, path.many[level] - i)
-            level += _step(facts, rules, path, level, left)
+            spent += _cost(missed, path, level, width)
+            level += _step(facts, missed, rules, path, level, left)
     verdict = 1 if value >= 0 else 0 if level < 0 else -1
     return verdict, best, value, deeper, spent

@@ -6,6 +6,8 @@ are left out (Lemma 150).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -89,25 +91,31 @@ def missed_by(
 
 @kernel
 def grown(
-    facts: Facts, rules: Rules, good: NDArray[np.uint64], bad: NDArray[np.uint64], most: int
+    facts: Facts,
+    missed: Any,
+    rules: Rules,
+    good: NDArray[np.uint64],
+    bad: NDArray[np.uint64],
+    most: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
     """Return the best facts to add to a set: so many, or more if they are worth the same.
 
     Each removes a bad row of those that are left, and leaves enough rows. With each come what the
     rows are worth then, and whether they are good enough; the best of the latter is among them.
+    ``missed`` is as in `best_of_size`.
     """
     h, g, b = len(facts.bad), shared(good, good), shared(bad, bad)
     gone_good, gone_bad = np.zeros(h, dtype=np.int64), np.zeros(h, dtype=np.int64)
-    listed = facts.missed_good.each > 0 and facts.missed_bad.each > 0
-    if listed:
-        tally(facts.missed_good, good, gone_good)
-        tally(facts.missed_bad, bad, gone_bad)
+    if missed is None:
+        for j in range(h):
+            gone_bad[j] = b - shared(bad, facts.bad[j])
+            gone_good[j] = g - shared(good, facts.good[j])
+    else:
+        tally(missed.good_starts, missed.good, good, gone_good)
+        tally(missed.bad_starts, missed.bad, bad, gone_bad)
     worths, enough = np.full(h, -1.0), np.zeros(h, dtype=np.bool_)
     best, best_enough = np.full(most, -1.0), -1.0
     for j in range(h):
-        if not listed:
-            gone_bad[j] = b - shared(bad, facts.bad[j])
-            gone_good[j] = g - shared(good, facts.good[j]) if gone_bad[j] else 0
         left, n = g - gone_good[j], g + b - gone_good[j] - gone_bad[j]
         if gone_bad[j] == 0 or n < rules.least:
             continue

@@ -86,7 +86,8 @@ class _Search:
         members = np.flatnonzero(task.may_choose(1, seen.n_units)[0])
         self.n_members = len(members)
         self.most = self.n_members if task.most is None else min(task.most, self.n_members)
-        telling, self.facts = seen.telling(task.include, members, rules.least)
+        telling, *found = seen.telling(task.include, members, rules.least)
+        self.facts, self.missed = found
         self.telling: list[int] = telling.tolist()
         # Larger sets hold a fact that does nothing.
         self.largest = min(self.most, len(telling))
@@ -116,7 +117,9 @@ class _Search:
         """Return a smallest set that is good enough, or the first size that stayed open."""
         budget = _BUDGET
         for size in range(self.largest + 1):
-            verdict, chosen, _, deeper, spent = best_of_size(self.facts, rules, size, budget)
+            verdict, chosen, _, deeper, spent = best_of_size(
+                self.facts, self.missed, rules, size, budget
+            )
             budget -= spent
             if verdict == 1:
                 return tuple(chosen.tolist()), size
@@ -132,7 +135,9 @@ class _Search:
         any_share = Rules(np.zeros(n, np.int64), np.full(n, n, np.int64), self.rules.least)
         best, value, budget = None, -1.0, _BUDGET
         for size in range(self.largest + 1):
-            verdict, chosen, found, _, spent = best_of_size(self.facts, any_share, size, budget)
+            verdict, chosen, found, _, spent = best_of_size(
+                self.facts, self.missed, any_share, size, budget
+            )
             budget -= spent
             if found > value:
                 best, value = tuple(chosen.tolist()), found
@@ -161,7 +166,7 @@ class _Search:
 
     def _grown(self, before: list[tuple[int, ...]]) -> _Layer | None:
         """Return what some sets grow to with one fact more, if they do."""
-        parts = [grown(self.facts, self.rules, *self._rows(s), _BEAM) for s in before]
+        parts = [grown(self.facts, self.missed, self.rules, *self._rows(s), _BEAM) for s in before]
         parents = np.repeat(np.arange(len(before)), [len(facts) for facts, *_ in parts])
         facts, worths, enough = map(np.concatenate, zip(*parts, strict=True))
         if not len(facts):

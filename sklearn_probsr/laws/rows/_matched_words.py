@@ -130,7 +130,11 @@ class MatchedWords:
         return units[(left >= least) & (bad_left < bad)]
 
     def bits(
-        self, states: NDArray[Any], side: bool, forced: Sequence[int], units: Sequence[int] | NDArray[np.intp]
+        self,
+        states: NDArray[Any],
+        side: bool,
+        forced: Sequence[int],
+        units: Sequence[int] | NDArray[np.intp],
     ) -> Bits:
         """Return which of the rows searched, on one side, share facts of an instance."""
         places = self.searched.places[side]

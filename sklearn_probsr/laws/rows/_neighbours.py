@@ -33,10 +33,10 @@ __all__ = [
 
 # What a standard deviation of lead counts for in a cautious search, beside the share.
 _FIRMNESS = 0.02
-# The facts that rows do not share are listed row by row if these are so many times fewer than all,
-# of so many facts at least.
-_FEWER, _MANY = 16, 256
-_NONE = Missed(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), 0)
+# Of so many facts those that cannot tell are left out before the search.
+_MANY = 256
+# The facts that rows do not share are listed row by row if these are so many times fewer than all.
+_FEWER = 16
 
 
 class Count(NamedTuple):
@@ -150,32 +150,36 @@ class Neighbours(View):
             all_good[own // 64] &= ~(np.uint64(1) << np.uint64(own % 64))
         leads = self._table.searched.leads
         return Facts(
-            good, bad, all_good, all_bad, leads[self.side], leads[not self.side], self._firmness,
-            _NONE, _NONE,
-        )  # fmt: skip
+            good, bad, all_good, all_bad, leads[self.side], leads[not self.side], self._firmness
+        )
 
     def telling(
         self, forced: Collection[int], candidates: NDArray[np.intp], least: int
-    ) -> tuple[NDArray[np.intp], Facts]:
-        """Return the candidates that a search need look at (Lemma 150), and what they leave."""
+    ) -> tuple[NDArray[np.intp], Facts, Missed | None]:
+        """Return the candidates that a search need look at (Lemma 150), and what they leave.
+
+        Where rows share most of them, also which ones each row does not.
+        """
+        if len(candidates) < _MANY:  # the search leaves them out itself as quickly
+            return candidates, self.facts(forced, candidates), None
         some = self._table.promising(self.states, forced, candidates, least)
         facts = self.facts(forced, some)
         kept = telling(facts, least)
-        if len(kept) < len(some):
-            facts = facts._replace(good=facts.good[kept], bad=facts.bad[kept])
-        if len(kept) >= _MANY:
-            facts = facts._replace(
-                missed_good=_missed(facts.good, facts.all_good),
-                missed_bad=_missed(facts.bad, facts.all_bad),
-            )
-        return some[kept], facts
+        facts = facts._replace(good=facts.good[kept], bad=facts.bad[kept])
+        return some[kept], facts, _missed(facts)
 
 
-def _missed(bits: NDArray[np.uint64], everyone: NDArray[np.uint64]) -> Missed:
+def _missed(facts: Facts) -> Missed | None:
     """Return the facts that each row does not share, if that is short."""
-    rows = int(np.bitwise_count(everyone).sum())
-    starts, facts = missed_by(bits, everyone, rows * len(bits) // _FEWER)
-    return Missed(starts, facts, -(-len(facts) // max(rows, 1)))
+    found: list[NDArray[Any]] = []
+    for bits, everyone in ((facts.good, facts.all_good), (facts.bad, facts.all_bad)):
+        most = int(np.bitwise_count(everyone).sum()) * len(bits) // _FEWER
+        starts, missed = missed_by(bits, everyone, most)
+        if len(starts) == 1:
+            return None
+        found += [starts, missed]
+    bads = int(np.bitwise_count(facts.all_bad).sum())
+    return Missed(*found, each=-(-len(found[-1]) // max(bads, 1)))
 
 
 def counts(
