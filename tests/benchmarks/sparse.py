@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import shap
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
-from sklearn_probsr import Marginals, Product, SufficientReasonExplainer
+from sklearn_probsr import Marginals, Matching, Product, SufficientReasonExplainer
 from tests.benchmarks.cases import DELTA
 from tests.benchmarks.measure import best_times, run_process
 from tests.benchmarks.report import Row, Table, at_most, seconds
@@ -27,6 +28,8 @@ ASKED = 12
 # the model and the data.
 FIRST, FURTHER, BEYOND = 10.0, 0.05, 0.7e9
 FIRST_INDEPENDENT = 5.0
+# Of more words, and of several classes, where most rows have no set that reaches delta.
+FURTHER_OF_MANY = 0.1
 _MADE = """
 from tests.benchmarks.sparse import CASES, background, explained
 explained(CASES["small"](), background)  # compiled and imported in either process
@@ -35,9 +38,9 @@ case = CASES["{name}"]()
 
 
 class Case(NamedTuple):
-    """Documents as a sparse matrix, and a classifier that was fitted on it."""
+    """Documents as a sparse matrix or as texts, and a classifier that was fitted on them."""
 
-    model: LogisticRegression
+    model: Any
     X: Any
 
     @property
@@ -80,6 +83,14 @@ def tables() -> Iterator[Table]:
             )
         ),
     )
+    yield Table(
+        "Sparse text: matching rows",
+        "The same for texts of these words, `CountVectorizer(binary=True)` in a Pipeline, under "
+        f"`Matching(texts)` (delta = {DELTA}, min_rows = 20, rows out of reach flagged). Proved: "
+        "reasons that are a minimum in the rows searched. Memory as above.",
+        ("documents", "words", "classes", "first", "further", "proved", "memory"),
+        tuple(_matched(*case) for case in ((50_000, 2), (100_000, 2), (50_000, 5))),
+    )
 
 
 def _zipf(n: int, d: int, length: int = 120) -> Any:
@@ -105,6 +116,18 @@ def generated(n: int, d: int) -> Case:
     X = _zipf(n, d)
     scores = X @ np.random.default_rng(1).normal(size=d)
     return _fitted(X, scores > np.median(scores))
+
+
+def texts(n: int, d: int, classes: int) -> Case:
+    """Return documents as texts, of one of some classes, with a Pipeline that counts words."""
+    case = generated(n, d)
+    if classes > 2:
+        scores = case.X @ np.random.default_rng(1).normal(size=(d, classes))
+        case = _fitted(case.X, np.argmax(scores - np.median(scores, axis=0), axis=1))
+    words = np.array([f"w{j}" for j in range(d)])
+    told = [" ".join(words[some]) for some in np.split(case.X.indices, case.X.indptr[1:-1])]
+    counter = CountVectorizer(binary=True, vocabulary=list(words), token_pattern=r"\S+")
+    return Case(make_pipeline(counter.fit(told), case.model), told)
 
 
 def docstrings(n: int = 3000) -> Case:
@@ -144,9 +167,13 @@ def explained(case: Case, masker: Callable[[Any], Any]) -> Any:
     """Explain the documents that are asked for, by an explainer that is new."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # words that are in no document
-        explainer = SufficientReasonExplainer(case.model, masker(case.X), delta=DELTA)
-    explainer(case.asked)
+        explainer = _explainer(case, masker)
+        explainer(case.asked)
     return explainer
+
+
+def _explainer(case: Case, masker: Callable[[Any], Any]) -> Any:
+    return SufficientReasonExplainer(case.model, masker(case.X), delta=DELTA, on_error="flag")
 
 
 def _timed(case: Case, masker: Callable[[Any], Any]) -> tuple[float, list[float], Any]:
@@ -155,9 +182,9 @@ def _timed(case: Case, masker: Callable[[Any], Any]) -> tuple[float, list[float]
     def first() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            SufficientReasonExplainer(case.model, masker(case.X), delta=DELTA)(case.X[:1])
+            _explainer(case, masker)(case.X[:1])
 
-    rows = [partial(explainer, case.X[[i]]) for i in range(ASKED)]
+    rows = [partial(explainer, case.X[i : i + 1]) for i in range(ASKED)]
     fresh, *others = best_times(REPEATS, first, *rows)
     return fresh, others, explainer(case.asked)
 
@@ -200,3 +227,29 @@ def _independent(case: Case, fit: Any) -> Row:
     _, met = at_most(first, FIRST_INDEPENDENT, "s")
     text = f"<= {FIRST_INDEPENDENT:g} s, {FURTHER * 1e3:.0f} ms"
     return Row(cells, text, bool(met and worst <= FURTHER))
+
+
+_MATCHED = """
+from sklearn_probsr import Matching
+from tests.benchmarks.sparse import explained, texts
+explained(texts(1200, 2000, {classes}), Matching)  # compiled and imported in either process
+case = texts(5000, {words}, {classes})
+"""
+
+
+def _matched(words: int, classes: int) -> Row:
+    case = texts(5000, words, classes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rows that are out of reach
+        first, others, found = _timed(case, Matching)
+    made = _MATCHED.format(words=words, classes=classes)
+    beyond = run_process(made + "explained(case, Matching)\n").peak - run_process(made).peak
+    proved = int(np.count_nonzero(found.reasons.minimality == "minimum"))
+    further = float(np.median(others))
+    most = FURTHER if (words, classes) == (50_000, 2) else FURTHER_OF_MANY
+    cells = (
+        "5,000", f"{words:,}", str(classes), seconds(first), seconds(further),
+        f"{proved} of {ASKED}", f"{max(beyond, 0) / 1e6:.0f} MB",
+    )  # fmt: skip
+    met = first <= FIRST and further <= most and beyond <= BEYOND
+    return Row(cells, f"<= {FIRST:g} s, {most * 1e3:.0f} ms, {BEYOND / 1e6:.0f} MB", bool(met))

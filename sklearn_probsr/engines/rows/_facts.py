@@ -30,6 +30,8 @@ __all__ = ["Facts", "Missed", "Rules", "best_of_size", "lowest", "shared", "tall
 
 # Beyond so many standard deviations a class is as firm as can be.
 _FIRMEST = 5.0
+# To count at some place of a table takes as long as so many words of bits.
+_JUMP = 2
 
 
 class Facts(NamedTuple):
@@ -252,7 +254,7 @@ def _list_many(
 @inner
 def _by_rows(path: _Path, each: int, bads: Any, n: Any) -> bool:
     """Tell whether it is quicker to go through what rows miss than through the bits of n facts."""
-    return bads * each + n < path.bad.shape[1] * n
+    return _JUMP * bads * each + n < path.bad.shape[1] * n
 
 
 @inner
@@ -306,7 +308,7 @@ def _cost(missed: Any, path: _Path, level: int, width: int) -> Any:
     if missed is not None:
         bads = path.bads[level] - path.removed[level, path.at[level]]
         if _by_rows(path, missed.each, bads, n):
-            return bads * missed.each + n
+            return _JUMP * bads * missed.each + n
     return width * n
 
 
@@ -378,7 +380,7 @@ def best_of_size(
             )  # fmt: skip
         return int(value >= 0), best, value, n >= rules.least, 0
     if missed is not None:
-        spent += path.bads[0] * missed.each
+        spent += _JUMP * path.bads[0] * missed.each
     level = 0
     while level >= 0 and spent <= budget:
         left, i = size - level, path.at[level]

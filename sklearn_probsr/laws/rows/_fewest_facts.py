@@ -86,8 +86,8 @@ class _Search:
         members = np.flatnonzero(task.may_choose(1, seen.n_units)[0])
         self.n_members = len(members)
         self.most = self.n_members if task.most is None else min(task.most, self.n_members)
-        telling, *found = seen.telling(task.include, members, rules.least)
-        self.facts, self.missed = found
+        told = seen.telling(task.include, members, rules.least)
+        telling, self.facts, self.missed = told
         self.telling: list[int] = telling.tolist()
         # Larger sets hold a fact that does nothing.
         self.largest = min(self.most, len(telling))

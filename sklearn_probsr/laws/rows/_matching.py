@@ -68,7 +68,7 @@ class MatchingLaw(Law):
 
     def view(self, row: Row) -> Neighbours:
         """Return one instance, a checked row, before this law."""
-        rows = one_row(row) if self.takes_sparse else row[None, :]
+        rows: Any = one_row(row) if self.takes_sparse else row[None, :]
         winner = int(self.model.winners(rows)[0])
         if winner not in self._tables:
             self._tables[winner] = self._table(winner)

@@ -1,4 +1,4 @@
-"""Facts that can tell, lists of what rows miss, and what facts leave, against going through rows."""
+"""Facts that can tell, what rows miss, and what facts leave, against going through rows."""
 
 from __future__ import annotations
 
