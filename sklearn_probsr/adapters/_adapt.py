@@ -262,11 +262,14 @@ def _booleans(bases: Sequence[Base], sample: Any) -> NDArray[np.bool_]:
 def _zeros_and_ones(made: Any) -> NDArray[np.bool_]:
     """Tell which columns of some rows are both 0 and 1, and nothing else."""
     if not isinstance(made, SparseRows):
-        both: NDArray[np.bool_] = ((made == 0) | (made == 1)).all(axis=0)
-        return both & (made.min(axis=0) < made.max(axis=0))
+        found: NDArray[np.bool_] = ((made == 0) | (made == 1)).all(axis=0)
+        found &= made.min(axis=0) < made.max(axis=0)
+        return found
     ones = np.bincount(made.indices[made.values == 1], minlength=made.width)
     others = np.bincount(made.indices[made.values != 1], minlength=made.width)
-    return (others == 0) & (ones > 0) & (ones < len(made))
+    found = others == 0
+    found &= (ones > 0) & (ones < len(made))
+    return found
 
 
 def _decision(estimator: Any, raw: RawColumns, binary: bool) -> Decision:

@@ -118,11 +118,11 @@ def weighted_means(rows: Any, weights: NDArray[np.int64]) -> NDArray[np.float64]
     counts = weights.astype(np.float64)
     if isinstance(rows, SparseRows):
         held = rows.values * counts[rows.places]
-        sums: NDArray[np.float64] = np.bincount(rows.indices, held, rows.width)  # type: ignore[assignment]
-        return sums / counts.sum()
-    values = rows.astype(np.float64, copy=False)
-    # Neither by BLAS, whose digits depend on how many threads it has, nor with a copy of floats.
-    means: NDArray[np.float64] = np.einsum("i,ij->j", counts, values) / counts.sum()
+        sums: NDArray[Any] = np.bincount(rows.indices, held, rows.width)
+    else:
+        # Not by BLAS, whose digits depend on how many threads it has, nor with a copy of floats.
+        sums = np.einsum("i,ij->j", counts, rows.astype(np.float64, copy=False))
+    means: NDArray[np.float64] = sums / counts.sum()
     return means
 
 

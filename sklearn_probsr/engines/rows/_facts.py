@@ -254,7 +254,7 @@ def _list_many(
 @inner
 def _by_rows(path: _Path, each: int, bads: Any, n: Any) -> bool:
     """Tell whether it is quicker to go through what rows miss than through the bits of n facts."""
-    return _JUMP * bads * each + n < path.bad.shape[1] * n
+    return bool(_JUMP * bads * each + n < path.bad.shape[1] * n)
 
 
 @inner

@@ -157,8 +157,8 @@ class _Search:
         """
         for size in range(self.largest):
             if len(self._layers) == size:
-                before = self._layers[-1].kept if size else [()]
-                found = self._grown(before)
+                nothing: list[tuple[int, ...]] = [()]
+                found = self._grown(self._layers[-1].kept if size else nothing)
                 if found is None:
                     return
                 self._layers.append(found)

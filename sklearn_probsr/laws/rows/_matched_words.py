@@ -6,7 +6,7 @@ that a search need look at (Lemma 150).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any
 
@@ -133,8 +133,8 @@ class MatchedWords:
         self,
         states: NDArray[Any],
         side: bool,
-        forced: Sequence[int],
-        units: Sequence[int] | NDArray[np.intp],
+        forced: Collection[int],
+        units: Collection[int],
     ) -> Bits:
         """Return which of the rows searched, on one side, share facts of an instance."""
         places = self.searched.places[side]
@@ -144,7 +144,7 @@ class MatchedWords:
         if n % 64:
             everyone[n // 64] = (np.uint64(1) << np.uint64(n % 64)) - np.uint64(1)
         each, kept = (
-            self._packed(places, everyone, np.array(some, dtype=np.int64), states)
+            self._packed(places, everyone, np.array(list(some), dtype=np.int64), states)
             for some in (units, forced)
         )
         return Bits(each, and_all(everyone, kept))

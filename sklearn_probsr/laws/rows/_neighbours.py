@@ -179,7 +179,8 @@ def _missed(facts: Facts) -> Missed | None:
             return None
         found += [starts, missed]
     bads = int(np.bitwise_count(facts.all_bad).sum())
-    return Missed(*found, each=-(-len(found[-1]) // max(bads, 1)))
+    good_starts, good, bad_starts, bad = found
+    return Missed(good_starts, good, bad_starts, bad, -(-len(bad) // max(bads, 1)))
 
 
 def counts(
