@@ -1,4 +1,4 @@
-"""Greed over joint rows that are mostly zeros: what a member brings, column by column."""
+"""Greed over joint rows that are mostly zeros, before one rival, column by column."""
 
 from __future__ import annotations
 
@@ -16,40 +16,20 @@ def _look_at(
     margins: NDArray[np.float64], weights: NDArray[np.float64], table: Columns, j: int
 ) -> tuple[float, float]:
     """Return the weight kept with a member fixed, and what is missing in the other rows."""
-    n, rivals = margins.shape
     kept = 0.0
     missing = 0.0
     column = table.members[j]
-    first, last = table.starts[column], table.starts[column + 1]
-    known = table.known[j]
-    if rivals == 1:
-        shift = float(known[0])
-        for r in range(n):
-            margin = margins[r, 0] + shift
-            kept += weights[r] * (margin >= 0.0)
-            missing += weights[r] * min(margin, 0.0)
-        for e in range(first, last):
-            r = table.rows[e]
-            before = margins[r, 0] + shift
-            margin = before - float(table.entries[e, 0])
-            kept += weights[r] * (margin >= 0.0) - weights[r] * (before >= 0.0)
-            missing += weights[r] * (min(margin, 0.0) - min(before, 0.0))
-        return kept, missing
-    for r in range(n):
-        worst = np.inf
-        for i in range(rivals):
-            worst = min(worst, margins[r, i] + known[i])
-        kept += weights[r] * (worst >= 0.0)
-        missing += weights[r] * min(worst, 0.0)
-    for e in range(first, last):
+    shift = float(table.known[j, 0])
+    for r in range(len(margins)):
+        margin = margins[r, 0] + shift
+        kept += weights[r] * (margin >= 0.0)
+        missing += weights[r] * min(margin, 0.0)
+    for e in range(table.starts[column], table.starts[column + 1]):
         r = table.rows[e]
-        before, worst = np.inf, np.inf
-        for i in range(rivals):
-            margin = margins[r, i] + known[i]
-            before = min(before, margin)
-            worst = min(worst, margin - table.entries[e, i])
-        kept += weights[r] * (worst >= 0.0) - weights[r] * (before >= 0.0)
-        missing += weights[r] * (min(worst, 0.0) - min(before, 0.0))
+        before = margins[r, 0] + shift
+        margin = before - float(table.entries[e, 0])
+        kept += weights[r] * (margin >= 0.0) - weights[r] * (before >= 0.0)
+        missing += weights[r] * (min(margin, 0.0) - min(before, 0.0))
     return kept, missing
 
 

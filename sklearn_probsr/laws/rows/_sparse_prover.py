@@ -11,21 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import MOST_MIXED
-from sklearn_probsr.engines.rows._sparse_counts import (
-    are_needed,
-    kept_on_the_way,
-    least_size,
-    without_idle,
-)
+from sklearn_probsr.engines.rows._sparse_counts import are_needed, without_idle
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.rows._rows_view import places
-from sklearn_probsr.laws.rows._sparse_view import ALL, SparseReplacement
+from sklearn_probsr.laws.rows._sparse_view import ALL, SparseView
 
 __all__ = ["SampledProver", "SparseProver"]
-
-# The most numbers among which those are kept that gain a row the most.
-_MOST_BEST = 2**23
 
 
 class SparseProver(Prover):
@@ -37,15 +29,15 @@ class SparseProver(Prover):
 
     members: Any
 
-    def __init__(self, view: SparseReplacement, task: Task) -> None:
+    def __init__(self, view: SparseView, task: Task) -> None:
         self.view, self.task, self.seen = view, task, view
         self.forced = list(task.include)
         self.members = view.sorted_by_gain(np.flatnonzero(view.open_to(task)))
         self.monotone = not bool(view.may_hurt(self.members).any())
         self.least = 0
         self.needed = math.ceil(task.delta * view.total)  # the least weight that reaches delta
-        margins = view.counted(self.forced)[1] if self.forced else view.ledger.margins
-        self.table = view.columns_of(self.members)._replace(margins=margins)
+        # Those of all rows with what is forced.
+        self.margins = view.counted(self.forced)[1] if self.forced else view.ledger.margins
         self._places = np.zeros(view.n_units, dtype=np.intp)
         self._places[self.members] = np.arange(len(self.members))
         self.weights: dict[frozenset[int], int] = {}
@@ -59,16 +51,11 @@ class SparseProver(Prover):
         """Return the weight of the rows that keep the class with a set of members fixed."""
         key = frozenset(chosen)
         if key not in self.weights:
-            at = self._at(key)
-            kept, unsure, _ = kept_on_the_way(self.table, at, self.seen.doubt, ALL, len(at))
+            kept, unsure, _ = self.seen.moved(self.margins, [*key], ALL, len(key))
             self.weights[key] = (
                 self.seen.weight([*self.forced, *key]) if unsure[-1] else int(kept[-1])
             )
         return self.weights[key]
-
-    def _at(self, chosen: Collection[int] | NDArray[np.intp]) -> NDArray[np.intp]:
-        units = chosen if isinstance(chosen, np.ndarray) else places(chosen)
-        return self._places[units]
 
     def verdict(self, chosen: Collection[int]) -> bool:
         """Tell whether a set of members reaches the level."""
@@ -84,21 +71,23 @@ class SparseProver(Prover):
 
     def proposals(self) -> list[Any]:
         """Return orders of the members: by mean gain, and as greed takes them in two ways."""
-        needed = float(self.needed)
-        greedy = [self.seen.greedy(self.table, needed, hinge) for hinge in (False, True)]
-        return [self.members, *greedy]
+        return [self.members, *self._greedy(float(self.needed))]
+
+    def _greedy(self, needed: float) -> list[NDArray[np.intp]]:
+        both = (False, True)
+        return [self.seen.greedy(self.margins, self.members, needed, hinge) for hinge in both]
 
     def prefix(self, order: Any) -> list[int] | None:
         """Return the shortest prefix of an order that reaches the level."""
-        doubt = self.seen.doubt
-        kept, unsure, _ = kept_on_the_way(self.table, self._at(order), doubt, self.needed, 0)
+        kept, unsure, _ = self.seen.moved(self.margins, order, self.needed, 0)
         open_ones = (k for k in np.flatnonzero(unsure).tolist() if self.verdict(order[:k]))
         size = next(open_ones, len(kept) - 1 if kept[-1] >= self.needed else None)
         return None if size is None else [int(u) for u in order[:size]]
 
     def pruned(self, order: list[int]) -> set[int]:
         """Leave out what is not needed, the last and least first, until every unit is."""
-        stays, sure = without_idle(self.table, self._at(order), self.needed, self.seen.doubt)
+        table, steps = self.seen.table(self.margins, order), np.arange(len(order))
+        stays, sure = without_idle(table, steps, self.needed, self.seen.doubt)
         if not sure:
             return super().pruned(order)
         return {u for u, stay in zip(order, stays.tolist(), strict=True) if stay}
@@ -110,26 +99,25 @@ class SparseProver(Prover):
             return chosen, "subset-minimal", 0.0  # Corollary 4b
         hurts = self.seen.may_hurt(places(order))
         mixed = int(np.count_nonzero(hurts))
-        if mixed <= MOST_MIXED:
-            at = self._at(order)[np.argsort(~hurts, kind="stable")]
-            if are_needed(self.table, at, mixed, self.needed, self.seen.doubt):
-                return chosen, "subset-minimal", 0.0
+        word = "subset-minimal" if mixed <= MOST_MIXED else "locally-minimal"
+        table, at = self.seen.table(self.margins, order), np.argsort(~hurts, kind="stable")
+        mixed = mixed if mixed <= MOST_MIXED else 0  # too many: each alone
+        if are_needed(table, at, mixed, self.needed, self.seen.doubt):
+            return chosen, word, 0.0
         return super().claim(chosen)
 
     def best_of(self, size: int) -> set[int]:
         """Return the best set found of at most a size."""
-        orders = [self.seen.greedy(self.table, math.inf, hinge) for hinge in (False, True)]
         tried = []
-        for order in (self.members, *orders):
-            at = self._at(order[:size])
-            kept, _, _ = kept_on_the_way(self.table, at, self.seen.doubt, ALL, len(at))
+        for order in (self.members, *self._greedy(math.inf)):
+            some = order[:size]
+            kept, _, _ = self.seen.moved(self.margins, some, ALL, len(some))
             tried.append(set(order[: int(np.argmax(kept))].tolist()))
         return max(tried, key=self.worth)
 
     def bound_least(self, size: int) -> None:
         """Raise ``least``, up to a size, by what each row needs on its own."""
-        most = max(min(size, _MOST_BEST // len(self.table.weights)), 1)
-        self.least = least_size(self.table, self.needed, -self.seen.doubt, most)
+        self.least = self.seen.least_size(self.margins, self.members, self.needed, size)
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
         """Look at no set but the empty one and that of all members: there are too many."""
@@ -148,7 +136,7 @@ class SampledProver(SparseProver):
 
     Parameters
     ----------
-    view : SparseReplacement
+    view : SparseView
         The instance before all rows.
     task : Task
     searched : callable
@@ -157,9 +145,9 @@ class SampledProver(SparseProver):
 
     def __init__(
         self,
-        view: SparseReplacement,
+        view: SparseView,
         task: Task,
-        searched: Callable[[SparseReplacement, Task], Iterator[Prover]],
+        searched: Callable[[SparseView, Task], Iterator[Prover]],
     ) -> None:
         super().__init__(view, task)
         self._searched = searched

@@ -16,9 +16,12 @@ from sklearn_probsr.laws._rest import Duel, Sums
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.rows._replacement import CountingLaw
+from sklearn_probsr.laws.rows._rival_ledger import RivalLedger
+from sklearn_probsr.laws.rows._rival_words import RivalReplacement
+from sklearn_probsr.laws.rows._sparse_ledger import DuelLedger, SparseLedger
 from sklearn_probsr.laws.rows._sparse_prover import SampledProver, SparseProver
-from sklearn_probsr.laws.rows._sparse_table import Side, SparseLedger, SparseTable
-from sklearn_probsr.laws.rows._sparse_view import SparseReplacement
+from sklearn_probsr.laws.rows._sparse_table import Side, SparseTable
+from sklearn_probsr.laws.rows._sparse_view import SparseReplacement, SparseView
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
@@ -64,7 +67,11 @@ class SparseLaw(CountingLaw):
 
     def ledger(self, winner: int) -> SparseLedger:
         """Return what all rows contribute towards a class."""
-        return self._ledgers.get(winner, lambda: SparseLedger.of(self.table, self._sides(winner)))
+        return self._ledgers.get(winner, lambda: self._ledger(self._sides(winner)))
+
+    def _ledger(self, sides: list[Side]) -> SparseLedger:
+        kind = DuelLedger if len(sides) == 1 else RivalLedger
+        return kind.of(self.table, sides)
 
     def _sides(self, winner: int) -> list[Side]:
         if isinstance(self.model, ArgmaxModel):
@@ -72,10 +79,13 @@ class SparseLaw(CountingLaw):
         assert isinstance(self.model, LinearModel)
         return [Side(self.model, bool(winner))]
 
-    def view(self, row: Row) -> SparseReplacement:
+    def view(self, row: Row) -> SparseView:
         """Return one instance, a checked row, before this law."""
         winner = int(self.model.winners(one_row(row))[0])
-        return SparseReplacement(self.ledger(winner), row)
+        ledger = self.ledger(winner)
+        if isinstance(ledger, RivalLedger):
+            return RivalReplacement(ledger, row)
+        return SparseReplacement(ledger, row)
 
     def sums(self, row: Row, features: Sequence[int]) -> tuple[list[Duel], list[Sums]]:
         """Return for each rival what all rows add towards the class with some units fixed."""
@@ -91,13 +101,13 @@ class SparseLaw(CountingLaw):
 
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""
-        assert isinstance(view, SparseReplacement)
+        assert isinstance(view, SparseView)
         if self._first is not None:
             return SampledProver(view, task, self._searched)
         many = np.count_nonzero(view.open_to(task)) * len(view.margins) > _FEW_GAINS
         return SparseProver(view, task) if many else super().prover(view, task)
 
-    def _searched(self, view: SparseReplacement, task: Task) -> Iterator[Prover]:
+    def _searched(self, view: SparseView, task: Task) -> Iterator[Prover]:
         """Yield what knows the sets of an instance on parts of the rows, each twice as large."""
         assert self._first is not None
         size = self._first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
@@ -9,27 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.rows._sparse_counts import Columns, kept_on_the_way
+from sklearn_probsr.engines.rows._sparse_counts import Columns, kept_on_the_way, least_size
 from sklearn_probsr.engines.rows._sparse_greed import greedy_order
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row
 from sklearn_probsr.laws.rows._rows_view import RowsView, places
-from sklearn_probsr.laws.rows._sparse_table import SparseLedger
+from sklearn_probsr.laws.rows._sparse_ledger import DuelLedger, SparseLedger
 
-__all__ = ["ALL", "SparseReplacement"]
+__all__ = ["ALL", "SparseReplacement", "SparseView"]
 
 # So many visits of rows may greed take: about twenty milliseconds.
 _GREED = 2**25
 # More than all rows weigh.
 ALL = 2**62
+# The most numbers among which those are kept that gain a row the most.
+_MOST_BEST = 2**23
 
 
-class SparseReplacement(RowsView):
+class SparseView(RowsView):
     """One instance before background rows, of which only what is not zero is touched.
 
     ``ledger`` is the one of its class; it is written on a coarser scale if the instance is so far
     out that its contributions could not be summed.
     """
+
+    ledger: SparseLedger
 
     def __init__(self, ledger: SparseLedger, row: Row) -> None:
         super().__init__(len(row))
@@ -53,23 +58,23 @@ class SparseReplacement(RowsView):
         """How many rivals the class has."""
         return len(self.ledger.sides)
 
-    def columns_of(self, units: Sequence[int] | NDArray[np.intp]) -> Columns:
+    @abstractmethod
+    def columns_of(self, units: NDArray[np.intp]) -> Columns:
         """Return all rows, with some units for members."""
-        table, at = self.ledger.table, np.asarray(units, dtype=np.intp)
-        return Columns(
-            self.ledger.margins, table.counts, at, self._known[at], table.starts, table.rows,
-            self.ledger.entries,
-        )  # fmt: skip
+
+    def table(self, margins: NDArray[np.int64], units: Sequence[int] | NDArray[np.intp]) -> Columns:
+        """Return rows of some margins, with some units for members."""
+        return self.columns_of(np.asarray(units, dtype=np.intp))._replace(margins=margins)
 
     def gains(self, units: Sequence[int]) -> NDArray[np.int64]:
         """Return what fixing some units adds to each margin, a table of their own."""
-        table, at = self.ledger.table, places(units)
-        out = np.empty((len(at), len(self.weights), self.rivals), dtype=np.int64)
-        out[...] = self._known[at][:, None, :]
-        for line, unit in zip(out, at.tolist(), strict=True):
-            inside = slice(table.starts[unit], table.starts[unit + 1])
-            line[table.rows[inside]] -= self.ledger.entries[inside]
-        return out.reshape(len(at), len(self.weights) * self.rivals)
+        table = self.columns_of(places(units))
+        out = np.empty((len(units), len(self.weights), self.rivals), dtype=np.int64)
+        out[...] = table.known[:, None, :]
+        for line, column in zip(out, table.members.tolist(), strict=True):
+            inside = slice(table.starts[column], table.starts[column + 1])
+            line[table.rows[inside]] -= table.entries[inside]
+        return out.reshape(len(units), len(self.weights) * self.rivals)
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether leaving a unit unknown costs some row anything."""
@@ -106,9 +111,19 @@ class SparseReplacement(RowsView):
 
     def counted(self, features: Collection[int]) -> tuple[int, NDArray[np.int64], int]:
         """Return the weight that is surely kept, all margins, and how many rows are in doubt."""
-        table, steps = self.columns_of([*features]), np.arange(len(features))
-        kept, unsure, margins = kept_on_the_way(table, steps, self.doubt, ALL, len(steps))
+        kept, unsure, margins = self.moved(self.ledger.margins, [*features], ALL, len(features))
         return int(kept[-1]), margins, int(unsure[-1])
+
+    def moved(
+        self, margins: NDArray[np.int64], order: Any, needed: int, at: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+        """Fix an order beside some margins: return the weight kept at each size, and the doubtful.
+
+        Up to the first size that reaches what is needed, and ``at`` least so many; then come the
+        margins with all of these fixed.
+        """
+        steps = np.arange(len(order))
+        return kept_on_the_way(self.table(margins, order), steps, self.doubt, needed, at)
 
     def keeps(self, features: Collection[int]) -> NDArray[np.bool_]:
         """Tell which background rows keep the class, exactly."""
@@ -142,25 +157,22 @@ class SparseReplacement(RowsView):
         gains = (self._known[units] * shares).sum(axis=1) - sums[units]
         return units[np.argsort(-gains, kind="stable")]
 
-    def greedy(self, table: Columns, needed: float, hinge: bool) -> NDArray[np.intp]:
-        """Return members as greed adds them, as far as it comes; then the others."""
-        at = table.members
-        there = self._known[at].any(axis=1)
-        bounds, order = self.ledger.lifted if hinge else self.ledger.table.held
-        place = np.full(self.n_units, -1, dtype=np.intp)
-        place[at[~there]] = np.flatnonzero(~there)
-        absent = order[place[order] >= 0]
-        found = greedy_order(
-            table, np.flatnonzero(there), place[absent], bounds[absent], needed, hinge, _GREED
-        )
-        left = np.ones(len(at), dtype=np.bool_)
-        left[found] = False
-        return np.concatenate([at[found], at[left]])
+    @abstractmethod
+    def greedy(
+        self, margins: NDArray[np.int64], members: NDArray[np.intp], needed: float, hinge: bool
+    ) -> NDArray[np.intp]:
+        """Return members as greed fixes them beside some margins, then those it did not reach."""
+
+    @abstractmethod
+    def least_size(
+        self, margins: NDArray[np.int64], members: NDArray[np.intp], needed: int, most: int
+    ) -> int:
+        """Return a size, at most ``most``, that no set of a needed weight is smaller than."""
 
     def ranking(self) -> list[int]:
         """Return all units in the order in which greed fixes them, as far as it comes."""
         members = self.sorted_by_gain(np.flatnonzero(self._costs))
-        order = self.greedy(self.columns_of(members), float(self.total), False)
+        order = self.greedy(self.ledger.margins, members, float(self.total), False)
         others = self.sorted_by_gain(np.flatnonzero(~self._costs))
         return [*order.tolist(), *others.tolist()]
 
@@ -169,8 +181,45 @@ class SparseReplacement(RowsView):
 
         Up to the first size that reaches what is needed, and ``at`` least so many.
         """
-        steps = np.arange(len(order))
-        kept, unsure, _ = kept_on_the_way(self.columns_of(order), steps, self.doubt, needed, at)
+        kept, unsure, _ = self.moved(self.ledger.margins, order, needed, at)
         for k in np.flatnonzero(unsure).tolist():
             kept[k] = self.weight(order[:k])
         return kept
+
+
+class SparseReplacement(SparseView):
+    """One instance before background rows and one rival: all contributions are written down."""
+
+    ledger: DuelLedger
+
+    def columns_of(self, units: NDArray[np.intp]) -> Columns:
+        """Return all rows, with some units for members."""
+        table = self.ledger.table
+        return Columns(
+            self.ledger.margins, table.counts, units, self._known[units], table.starts, table.rows,
+            self.ledger.entries,
+        )  # fmt: skip
+
+    def greedy(
+        self, margins: NDArray[np.int64], members: NDArray[np.intp], needed: float, hinge: bool
+    ) -> NDArray[np.intp]:
+        """Return members as greed fixes them beside some margins, then those it did not reach."""
+        table = self.table(margins, members)
+        there = table.known.any(axis=1)
+        bounds, order = self.ledger.lifted if hinge else self.ledger.table.held
+        place = np.full(self.n_units, -1, dtype=np.intp)
+        place[members[~there]] = np.flatnonzero(~there)
+        absent = order[place[order] >= 0]
+        found = greedy_order(
+            table, np.flatnonzero(there), place[absent], bounds[absent], needed, hinge, _GREED
+        )
+        left = np.ones(len(members), dtype=np.bool_)
+        left[found] = False
+        return np.concatenate([members[found], members[left]])
+
+    def least_size(
+        self, margins: NDArray[np.int64], members: NDArray[np.intp], needed: int, most: int
+    ) -> int:
+        """Return a size, at most ``most``, that no set of a needed weight is smaller than."""
+        most = max(min(most, _MOST_BEST // len(self.weights)), 1)
+        return int(least_size(self.table(margins, members), needed, -self.doubt, most))
