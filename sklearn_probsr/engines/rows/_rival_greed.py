@@ -20,7 +20,9 @@ __all__ = ["Background", "Candidates", "Words", "greedy_units"]
 # Rows that are gone through at a time.
 _BLOCK = 256
 # One of so many blocks is looked at for all members of an instance; of so few members all are.
-_PARTS, _FEW = 3, 12
+_PARTS, _FEW = 4, 8
+# Rows that are lost are few if they are less than one in so many.
+_FEW_LOST = 10
 # Of each literal Numba would compile a function anew.
 _YES, _NO = np.bool_(True), np.bool_(False)
 
@@ -58,6 +60,7 @@ class _Stand(NamedTuple):
     """Margins as they are, and the worst of each row."""
 
     margins: NDArray[np.float64]  # (n, rivals)
+    narrow: NDArray[np.float32]  # (rivals, n): the same
     worst: NDArray[np.float64]
     rival: NDArray[np.intp]
     weights: NDArray[np.float64]
@@ -70,18 +73,24 @@ def _is_better(rank: float, left: float, best: tuple[int, float, float]) -> bool
 
 
 @inner
-def _look_around(stand: _Stand, narrow: NDArray[np.float32]) -> tuple[float, float]:
-    """Find each row's worst rival; return the weight kept, and what the other rows miss."""
+def _look_at_row(stand: _Stand, r: int) -> None:
+    """Find the worst rival of a row."""
+    worst, rival = np.inf, 0
+    for i in range(stand.margins.shape[1]):
+        margin = stand.margins[r, i]
+        stand.narrow[i, r] = margin
+        if margin < worst:
+            worst, rival = margin, i
+    stand.worst[r], stand.rival[r] = worst, rival
+
+
+@inner
+def _look_around(stand: _Stand) -> tuple[float, float]:
+    """Return the weight kept, and what the other rows miss."""
     kept = 0.0
     missing = 0.0
     for r in range(len(stand.weights)):
-        worst, rival = np.inf, 0
-        for i in range(stand.margins.shape[1]):
-            margin = stand.margins[r, i]
-            narrow[i, r] = margin
-            if margin < worst:
-                worst, rival = margin, i
-        stand.worst[r], stand.rival[r] = worst, rival
+        worst = stand.worst[r]
         kept += stand.weights[r] * (worst >= 0.0)
         missing += stand.weights[r] * min(worst, 0.0)
     return kept, missing
@@ -214,29 +223,43 @@ def _look_aside(stand: _Stand, table: Values, j: int, several: np.bool_) -> tupl
 
 @inner
 def _count_lifted(
-    stand: _Stand, docs: Documents, table: Values, lift: NDArray[np.float64], least: float
+    stand: _Stand, data: Background, lift: NDArray[np.float64], least: float, hinge: bool
 ) -> NDArray[np.float64]:
-    """Return the weight of the rows that each column lifts to zero before their worst rival.
+    """Return what each column brings at most, by each row's worst rival alone (Lemma 150).
 
-    Rows are passed over that no column lifts so far, and columns that cannot lift the least that
-    would help.
+    That is the weight of the rows that it lifts to zero, or what it takes off what is missing. Rows
+    are passed over that no column lifts so far, and columns that cannot lift the least that would
+    help.
     """
+    docs, table = data.docs, data.values
     found = np.zeros(len(table.first))
     heaviest = 1.0
     for weight in stand.weights:
         heaviest = max(heaviest, weight)
     for r in range(len(stand.weights)):
-        worst = stand.worst[r]
-        if worst >= 0.0 or worst + lift[r, stand.rival[r]] < 0.0:
+        worst, rival = stand.worst[r], stand.rival[r]
+        if worst >= 0.0 or (not hinge and worst + lift[r, rival] < 0.0):
             continue
         for e in range(docs.starts[r], docs.starts[r + 1]):
             j = docs.columns[e]
-            if heaviest * (table.starts[j + 1] - table.starts[j]) < least:
+            if not hinge and heaviest * (table.starts[j + 1] - table.starts[j]) < least:
                 continue
             y = docs.values[e] * table.first[j] * table.second[j]
-            if worst - table.whole[table.line[j], stand.rival[r]] * y >= 0.0:
+            margin = min(worst - table.whole[table.line[j], rival] * y, 0.0)
+            if hinge:
+                found[j] += stand.weights[r] * (margin - worst)
+            elif margin == 0.0:
                 found[j] += stand.weights[r]
     return found
+
+
+@inner
+def _are_few_lost(stand: _Stand) -> bool:
+    """Tell whether rows that are lost are soon gone through with all that they hold."""
+    lost = 0
+    for worst in stand.worst:
+        lost += worst < 0.0
+    return _FEW_LOST * lost < len(stand.worst)
 
 
 @inner
@@ -254,8 +277,9 @@ def _best_absent(
     table = data.values
     looked = 0
     rivals = stand.margins.shape[1]
-    if not hinge:
-        lifted = _count_lifted(stand, data.docs, table, some.lift, best[1] - kept)
+    counted = not hinge or _are_few_lost(stand)
+    if counted:
+        brought = _count_lifted(stand, data, some.lift, best[1] - kept, hinge)
     for i in range(len(some.absent)):
         bound = (missing if hinge else kept) + some.most[i]
         if best[0] >= 0 and bound < (best[2] if hinge else best[1]):
@@ -263,8 +287,11 @@ def _best_absent(
         j = some.absent[i]
         if not free[i]:
             continue
-        if not hinge and not _is_better(kept + lifted[j], missing + some.least[i], best):
-            continue
+        if counted:
+            rank = 0.0 if hinge else kept + brought[j]
+            left = missing + (brought[j] if hinge else some.least[i])
+            if not _is_better(rank, left, best):
+                continue
         more, less = _look_aside(stand, table, j, _NO)
         length = table.starts[j + 1] - table.starts[j]
         looked += length
@@ -279,15 +306,20 @@ def _best_absent(
 
 @inner
 def _take(stand: _Stand, table: Values, j: int, known: NDArray[np.float64]) -> None:
-    """Fix a member, in floats."""
+    """Fix a member, in floats; one that the instance lacks, with nothing known, moves few rows."""
     whole = table.whole[table.line[j]]
-    for r in range(len(stand.weights)):
-        for i in range(len(known)):
-            stand.margins[r, i] += known[i]
     for e in range(table.starts[j], table.starts[j + 1]):
+        r = table.rows[e]
         y = table.values[e] * table.first[j] * table.second[j]
-        for i in range(len(known)):
-            stand.margins[table.rows[e], i] -= np.floor(whole[i] * y)
+        for i in range(len(whole)):
+            stand.margins[r, i] -= np.floor(whole[i] * y)
+        if not len(known):
+            _look_at_row(stand, r)
+    if len(known):
+        for r in range(len(stand.weights)):
+            for i in range(len(known)):
+                stand.margins[r, i] += known[i]
+            _look_at_row(stand, r)
 
 
 @kernel
@@ -301,21 +333,20 @@ def greedy_units(
     """
     table = data.values
     n, rivals = data.margins.shape
-    stand = _Stand(
-        data.margins.astype(np.float64), np.empty(n), np.empty(n, dtype=np.intp),
-        data.weights.astype(np.float64),
-    )  # fmt: skip
-    narrow = np.empty((rivals, n), dtype=np.float32)
-    words = some.words
+    narrow, rival = np.empty((rivals, n), dtype=np.float32), np.empty(n, dtype=np.intp)
+    margins, weights = data.margins.astype(np.float64), data.weights.astype(np.float64)
+    stand = _Stand(margins, narrow, np.empty(n), rival, weights)
+    for r in range(n):
+        _look_at_row(stand, r)
     here = len(some.present)
     free = np.ones(here + len(some.absent), dtype=np.bool_)
-    none = np.zeros(rivals)
+    none = np.empty(0)
     order = np.empty(len(free), dtype=np.intp)
     for k in range(len(free)):
-        now = _look_around(stand, narrow)
+        now = _look_around(stand)
         if budget < 0 or now[0] >= needed:
             return order[:k]
-        best, looked = _best_present(narrow, stand.weights, words, free[:here], hinge)
+        best, looked = _best_present(narrow, weights, some.words, free[:here], hinge)
         budget -= rivals * looked
         best, looked = _best_absent(stand, data, some, free[here:], hinge, now, best)
         budget -= looked
