@@ -83,5 +83,7 @@ def _cases() -> Iterator[tuple[str, Any, Any, Any]]:
     words = sparse.random(400, 5_000, 0.01, format="csr", random_state=0).sign()
     wordy = LinearModel(rng.standard_normal(5_000), 0.1)
     yield "sparse background rows", wordy, words[:3], Background(words)
+    texts = ArgmaxModel(rng.standard_normal((3, 5_000)), np.zeros(3))
+    yield "sparse background rows, several classes", texts, words[:3], Background(words)
     yield "marginals of sparse rows", wordy, words[:3], Marginals.fit(words)
     yield _WITHOUT_COSTS, binary, bits[:3], Matching(bits, min_rows=5)

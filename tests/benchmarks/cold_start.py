@@ -21,6 +21,7 @@ three = ArgmaxModel(rng.standard_normal((3, 30)), np.zeros(3), units=units)
 three_binary = ArgmaxModel(rng.standard_normal((3, 30)), np.zeros(3))
 words = scipy.sparse.random(3000, 5000, 0.01, format="csr", random_state=0).sign()
 text = LinearModel(rng.standard_normal(5000), 0.1)
+texts = ArgmaxModel(rng.standard_normal((3, 5000)), np.zeros(3))
 """
 # What is explained, by which model, over which completions; and the most seconds it may take.
 _FIRST = {
@@ -28,6 +29,7 @@ _FIRST = {
     "background rows of 0 and 1": ("binary", "bits[0]", "Background(bits)", 5),
     "background rows of numbers": ("real", "numbers[0]", "Background(numbers)", 5),
     "sparse background rows": ("text", "words[0]", "Background(words)", 5),
+    "sparse background rows, three classes": ("texts", "words[0]", "Background(words)", 12),
     "background rows, three classes": ("three", "numbers[0]", "Background(numbers)", 5),
     "given marginals": ("binary", "bits[0]", "Product.fit(bits)", 10),
     "marginals of numbers": ("real", "numbers[0]", "Marginals.fit(numbers)", 10),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inlined, inner, kernel
+from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.rows._rival_floors import Documents, Values
 
 __all__ = ["Background", "Candidates", "Words", "greedy_units"]
@@ -66,7 +66,7 @@ class _Stand(NamedTuple):
     weights: NDArray[np.float64]
 
 
-@inlined
+@inner
 def _is_better(rank: float, left: float, best: tuple[int, float, float]) -> bool:
     """Tell whether a member is better than the best so far."""
     return rank > best[1] or (rank == best[1] and left > best[2])
