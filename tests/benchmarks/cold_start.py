@@ -29,7 +29,7 @@ _FIRST = {
     "background rows of 0 and 1": ("binary", "bits[0]", "Background(bits)", 5),
     "background rows of numbers": ("real", "numbers[0]", "Background(numbers)", 5),
     "sparse background rows": ("text", "words[0]", "Background(words)", 5),
-    "sparse background rows, three classes": ("texts", "words[0]", "Background(words)", 12),
+    "sparse background rows, three classes": ("texts", "words[0]", "Background(words)", 5),
     "background rows, three classes": ("three", "numbers[0]", "Background(numbers)", 5),
     "given marginals": ("binary", "bits[0]", "Product.fit(bits)", 10),
     "marginals of numbers": ("real", "numbers[0]", "Marginals.fit(numbers)", 10),

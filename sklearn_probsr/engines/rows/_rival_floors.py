@@ -2,7 +2,7 @@
 
 As in ``engines.rows._sparse_floors``: a value is multiplied by one factor for each rival, and cut.
 A table of all of these would be as many times the data as there are rivals; so only columns that
-are asked for are written down, and of the others sums (Lemma 150).
+are asked for are written down, and of the others sums (Lemma 151).
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def _best_present(
 def _look_aside(stand: _Stand, table: Values, j: int, several: np.bool_) -> tuple[float, float]:
     """Return by how much fixing a member that the instance lacks changes both.
 
-    Before each row's worst rival alone it is at most that much better (Lemma 150).
+    Before each row's worst rival alone it is at most that much better (Lemma 151).
     """
     kept = 0.0
     missing = 0.0
@@ -225,7 +225,7 @@ def _look_aside(stand: _Stand, table: Values, j: int, several: np.bool_) -> tupl
 def _count_lifted(
     stand: _Stand, data: Background, lift: NDArray[np.float64], least: float, hinge: bool
 ) -> NDArray[np.float64]:
-    """Return what each column brings at most, by each row's worst rival alone (Lemma 150).
+    """Return what each column brings at most, by each row's worst rival alone (Lemma 151).
 
     That is the weight of the rows that it lifts to zero, or what it takes off what is missing. Rows
     are passed over that no column lifts so far, and columns that cannot lift the least that would

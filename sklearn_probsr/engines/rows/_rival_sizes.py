@@ -107,7 +107,7 @@ def row_sizes(
     """Return how many members each row needs on its own before all rivals, or ``most`` (Lemma 32).
 
     What a row holds is only looked at where the members that it does not hold are too few before a
-    rival (Lemma 150).
+    rival (Lemma 151).
     """
     n, rivals = margins.shape
     sizes = np.zeros(n, dtype=np.int64)

@@ -78,7 +78,7 @@ def test_columns_are_cut_as_in_a_full_table(case: Any, rng: Any):
 @settings(max_examples=examples(200), deadline=None)
 @given(st.integers(3, 5).flatmap(lambda n: tables(classes=n)), LEVELS, st.integers(1, 7))
 def test_rows_need_as_many_members_as_a_full_table_says(case: Any, delta: float, most: int):
-    """The least size is that of Lemma 32, though most gains are never looked at (Lemma 150)."""
+    """The least size is that of Lemma 32, though most gains are never looked at (Lemma 151)."""
     view = view_of(case)
     prover = SparseProver(view, Task(decimal_fraction(delta)))
     full = full_table(view, prover.members)
