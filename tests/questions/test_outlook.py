@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -23,6 +24,7 @@ from sklearn_probsr import (
     outlook,
 )
 from tests.questions.decisions import decisions, several_classes
+from tests.thin_units import few_are_thin
 
 MATCHING = Matching(np.random.default_rng(0).integers(0, 2, (60, 3)), random_state=0)
 
@@ -259,3 +261,24 @@ def test_bad_input(ask, message):
     with pytest.raises(InvalidInputError) as caught:
         ask(model)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("make", [Background, Marginals.fit])
+def test_unknown_words_are_what_they_are_in_a_table(make, classes: int):
+    """Over sparse rows an outlook encloses what it is over the same rows as a table."""
+    rng = np.random.default_rng(classes)
+    X = (rng.random((30, 6)) < 0.3).astype(float)
+    weights = rng.integers(-4, 5, (classes, 6)).astype(float)
+    model = ArgmaxModel(weights, np.zeros(3)) if classes == 3 else LinearModel(weights[0], 0.5)
+    full = outlook(model, X[0], unknown=[1, 3, 4], distribution=make(X), delta=0.9)
+    with few_are_thin():
+        law = make(sparse.csr_array(X))
+        thin = outlook(model, X[0], unknown=[1, 3, 4], distribution=law, delta=0.9)
+        told, expected = thin.next, full.next
+    assert law_of(model, law).takes_sparse
+    for label in model.classes:
+        one, other = thin.probability(label), full.probability(label)
+        assert one.lower <= other.upper
+        assert other.lower <= one.upper
+    assert set(told["feature"]) == set(expected["feature"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,13 @@ class SparseLaw(CountingLaw):
         weighted = self.table.values * counts[self.table.rows]
         means: NDArray[np.float64] = self.table.summed(weighted) / counts.sum()
         return means
+
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what an unknown unit is in the rows that hold it, and last in the others."""
+        inside = slice(self.table.starts[unit], self.table.starts[unit + 1])
+        held, total = self.weights[self.table.rows[inside]], self.weights.sum()
+        values = np.append(self.table.values[inside].astype(np.float64), 0.0)
+        return values[:, None], np.append(held, total - held.sum()) / total
 
     def ledger(self, winner: int) -> SparseLedger:
         """Return what all rows contribute towards a class."""
