@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines.rows._row_bits import shared, shared_at, tally
 
-__all__ = ["Facts", "Missed", "Rules", "best_of_size", "lowest", "shared", "tally", "worth"]
+__all__ = ["Facts", "Missed", "Rules", "best_of_size", "worth"]
 
 
 # Beyond so many standard deviations a class is as firm as can be.
@@ -62,58 +63,6 @@ class Rules(NamedTuple):
     need: NDArray[np.int64]  # how many of n rows must be good
     allow: NDArray[np.int64]  # how many may be bad if g are good
     least: int  # how many rows must be left
-
-
-@inner
-def _ones(word: np.uint64) -> np.int64:
-    """Count the ones of a word."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + (
-        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@inner
-def lowest(word: np.uint64) -> np.int64:
-    """Return where the lowest one of a word is."""
-    return np.int64(_ones((word & (~word + np.uint64(1))) - np.uint64(1)))
-
-
-@inner
-def shared(rows: NDArray[np.uint64], fact: NDArray[np.uint64]) -> np.int64:
-    """Count the rows that share a fact."""
-    total = np.int64(0)
-    for i in range(len(rows)):
-        total += _ones(rows[i] & fact[i])
-    return total
-
-
-@inner
-def _shared_at(rows: NDArray[np.uint64], i: Any, facts: NDArray[np.uint64], j: Any) -> np.int64:
-    """Count the same for a line of each of two tables: Numba counts who holds lines it takes."""
-    total = np.int64(0)
-    for w in range(rows.shape[1]):
-        total += _ones(rows[i, w] & facts[j, w])
-    return total
-
-
-@inner
-def tally(
-    starts: NDArray[np.int64],
-    missed: NDArray[np.int32],
-    rows: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-) -> None:
-    """Count for every fact the rows that do not share it, row by row."""
-    for w in range(len(rows)):
-        word = rows[w]
-        while word:
-            r = 64 * w + lowest(word)
-            word &= word - np.uint64(1)
-            for k in range(starts[r], starts[r + 1]):
-                counts[missed[k]] += 1
 
 
 @kernel
@@ -237,7 +186,7 @@ def _list_many(
     for i in range(len(candidates)):
         j = candidates[i]
         if not by_rows:
-            path.tally[j] = bads - _shared_at(path.bad, level, facts.bad, j)
+            path.tally[j] = bads - shared_at(path.bad, level, facts.bad, j)
         ends[path.tally[j]] += 1
     for gone in range(bads - 1, 0, -1):
         ends[gone] += ends[gone + 1]
@@ -266,7 +215,7 @@ def _list_few(
     n = 0
     for i in range(len(candidates)):
         j = candidates[i]
-        gone = path.bads[level] - _shared_at(path.bad, level, facts.bad, j)
+        gone = path.bads[level] - shared_at(path.bad, level, facts.bad, j)
         if gone == 0:
             continue
         at = n
@@ -330,7 +279,7 @@ def _leaves(
         if b > most:
             continue
         tried += 1
-        g = _shared_at(path.good, level, facts.good, path.kids[level, i])
+        g = shared_at(path.good, level, facts.good, path.kids[level, i])
         if g + b >= rules.least and g >= rules.need[g + b]:
             kid = path.kids[level, i]
             if worth(g, b) + facts.firmness * _FIRMEST <= value:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
-from sklearn_probsr.engines.rows._facts import Facts, Rules, lowest, shared, tally, worth
+from sklearn_probsr.engines.rows._facts import Facts, Rules, worth
+from sklearn_probsr.engines.rows._row_bits import lowest, shared, tally
 
 __all__ = ["grown", "missed_by", "packed_words", "telling"]
 
