@@ -35,6 +35,7 @@ _FIRST = {
     "marginals of numbers": ("real", "numbers[0]", "Marginals.fit(numbers)", 10),
     "marginals of sparse rows": ("text", "words[0]", "Marginals.fit(words)", 10),
     "matching rows": ("binary", "bits[0]", "Matching(bits, min_rows=5)", 10),
+    "sparse matching rows": ("text", "words[0]", "Matching(words, min_rows=5)", 10),
     "uniform completions, three classes": ("three_binary", "bits[0]", "Uniform()", 10),
     "given marginals, three classes": ("three_binary", "bits[0]", "Product.fit(bits)", 10),
     "marginals of numbers, three classes": ("three", "numbers[0]", "Marginals.fit(numbers)", 10),
