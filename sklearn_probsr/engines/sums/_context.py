@@ -30,11 +30,14 @@ _MARGIN = 1e-9
 
 
 @inner
-def _band(scene: Scene, candidates: NDArray[np.int64], size: int) -> tuple[float, float]:
+def _band(
+    scene: Scene, candidates: NDArray[np.int64], size: int, far: float
+) -> tuple[float, float]:
     """Return where the cut is with probability 1/2 or more, as a shift from all candidates fixed.
 
     Freeing a unit moves the cut by its gain, on average. At most ``size + 1`` candidates are not
-    free: those of the set, and the one that may replace another of it.
+    free: those of the set, and the one that may replace another of it. ``far`` is how likely one of
+    them is moved, on one side (Corollary 151).
     """
     n = len(candidates)
     gains = np.empty(n)
@@ -52,7 +55,7 @@ def _band(scene: Scene, candidates: NDArray[np.int64], size: int) -> tuple[float
     for i in range(min(size + 1, n)):
         low -= max(gains[order[n - 1 - i]], 0.0)
         high -= min(gains[order[i]], 0.0)
-    reach = math.sqrt(2.0 * spread * (1.0 + _MARGIN)) + _MARGIN * whole
+    reach = math.sqrt(2.0 * spread / (1.0 - 4.0 * far) * (1.0 + _MARGIN)) + _MARGIN * whole
     return low - reach, high + reach
 
 
@@ -154,7 +157,7 @@ def _in_context(
     if n < 2:
         return keys, found
     begun, beta, variance = free
-    band_low, band_high = _band(scene, candidates, size)
+    band_low, band_high = _band(scene, candidates, size, spectrum.far)
     most = 0.0
     for i in range(n):
         u = candidates[i]

@@ -21,6 +21,7 @@ from sklearn_probsr.engines.sums._spectrum import (
     VAALER,
     Begun,
     Spectrum,
+    moved,
 )
 
 __all__ = ["POINTS", "ROUNDED", "Ends", "tabulate"]
@@ -83,6 +84,9 @@ def tabulate(
         base = 0.5 + ends.start + gain
         # Twice the error of a bound (Proposition 24): products are turned once more.
         sway = 1.0 / (spectrum.degree + 1.0) + 2.0 * spectrum.error + spectrum.slope * scene.blur
+        start = ends.start + gain
+        size = max(abs(start), abs(start + (POINTS - 1) * ends.step))
+        sway += moved(spectrum, size * (1.0 + ROUNDED) + scene.blur)
         for i in range(nodes):
             node = spectrum.nodes[begun.live[i]]
             x, y = factor[begun.live[i], 0], factor[begun.live[i], 1]

@@ -32,6 +32,7 @@ __all__ = [
     "bounds_from",
     "copy_nodes",
     "kept_at",
+    "moved",
     "multiply",
     "narrowed",
     "roughened",
@@ -62,6 +63,11 @@ class Spectrum(NamedTuple):
     nodes: NDArray[np.float64]  # (nodes, 4)
     rest: NDArray[np.float64]  # (nodes, 2): real and imaginary parts
     factors: NDArray[np.float64]  # (units, nodes, 2)
+    # What units beyond a range are worth was moved to its end: how likely that is on one side, how
+    # far the end is from the mean, at least, and the variance of the sum at most (Proposition 150).
+    far: float = 0.0
+    reach: float = 0.0
+    variance: float = 1.0
 
 
 def with_signs(
@@ -83,6 +89,9 @@ def narrowed(spectrum: Spectrum, head: int) -> Spectrum:
         nodes,
         product,
         np.ascontiguousarray(spectrum.factors[:head, live]),
+        spectrum.far,
+        spectrum.reach,
+        spectrum.variance,
     )
 
 
@@ -154,6 +163,15 @@ def after(spectrum: Spectrum, begun: Begun, units: NDArray[np.int64]) -> Begun:
 
 
 @inner
+def moved(spectrum: Spectrum, cut: float) -> float:
+    """Bound what far values that were moved change at cuts of that size (Proposition 150)."""
+    gap = spectrum.reach - cut
+    if gap <= 0.0:
+        return spectrum.far
+    return spectrum.far * (spectrum.variance / (spectrum.variance + gap * gap))
+
+
+@inner
 def _bounds_at(
     spectrum: Spectrum,
     product: NDArray[np.float64],
@@ -162,12 +180,13 @@ def _bounds_at(
     blur: float,
 ) -> tuple[float, float]:
     """Bound ``Pr[Y <= beta]`` of a centred sum from its characteristic function."""
+    error = spectrum.error + moved(spectrum, abs(beta) + blur)
     if beta >= 0.5:
-        return 1.0 - spectrum.error, 1.0
+        return 1.0 - error, 1.0
     if beta <= -0.5:
-        return 0.0, spectrum.error
+        return 0.0, error
     middle = beta + 0.5
-    radius = 1.0 / (spectrum.degree + 1.0) + spectrum.error + spectrum.slope * blur
+    radius = 1.0 / (spectrum.degree + 1.0) + error + spectrum.slope * blur
     for i in range(len(live)):
         node = spectrum.nodes[live[i]]
         re = product[i, 0]
@@ -219,7 +238,11 @@ def roughened(spectrum: Spectrum, live: NDArray[np.int64]) -> tuple[Spectrum, in
         table[live[i], NODE], table[live[i], SIGN] = node[NODE], node[SIGN]
         table[live[i], VAALER], table[live[i], FEJER] = coefficients(node[NODE], ROUGH)
     error, slope = spectrum.error + DROPPED / ROUGH, 2.0 + 12.0 * ROUGH
-    return Spectrum(ROUGH, error, slope, table, spectrum.rest, spectrum.factors), nodes
+    rough = Spectrum(
+        ROUGH, error, slope, table, spectrum.rest, spectrum.factors,
+        spectrum.far, spectrum.reach, spectrum.variance,
+    )  # fmt: skip
+    return rough, nodes
 
 
 def begin(spectrum: Spectrum, units: NDArray[np.int64]) -> Begun:

@@ -258,10 +258,15 @@ class Costs(View):
         """Whether sets are counted one by one, and not looked up in spectra."""
         return self._spectra(False) is None
 
+    @property
+    def measured(self) -> Contributions:
+        """The contributions by whose moments units are ranked."""
+        return self.contributions
+
     @cached_property
     def moments(self) -> Moments:
         """The moments of every unit's cost, in widths of the widest contribution."""
-        contributions = self.contributions
+        contributions = self.measured
         width, mean, variance = contributions.moments
         ends, widest = contributions.ends, contributions.widest
         above = np.array(

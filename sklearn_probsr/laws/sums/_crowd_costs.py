@@ -13,6 +13,7 @@ from sklearn_probsr.engines.sums._spectrum import set_bounds
 from sklearn_probsr.laws._contributions import is_open
 from sklearn_probsr.laws.sums._costs import ROUGH, Costs
 from sklearn_probsr.laws.sums._crowds import Crowds
+from sklearn_probsr.laws.sums._far_values import inner_of
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["CrowdCosts"]
@@ -40,6 +41,11 @@ class CrowdCosts(Costs):
             if counted is not None:
                 return counted
         return self._bounded(fixed, delta, tol)
+
+    @property
+    def measured(self) -> Crowds:
+        """Without values that are far out: rare ones would make up all of mean and variance."""
+        return inner_of(self.contributions).seen
 
     @property
     def counted(self) -> bool:
@@ -79,7 +85,7 @@ class CrowdCosts(Costs):
         above = self._left(fixed)
         for u in self.contributions.by_range:
             if u not in fixed:
-                above -= self.contributions.ends[u][0]
+                above -= shared.ends[u][0]
                 above -= Fraction(float(shared.centre[u])) * shared.period
         cut = float(max(min(above / shared.period, Fraction(2)), Fraction(-2)))
         free = np.array([j for u, j in shared.positions.items() if u not in fixed], dtype=np.int64)

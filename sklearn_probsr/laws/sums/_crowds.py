@@ -6,6 +6,7 @@ the way from one to the other, in floats, computed from the rows whenever it is 
 
 from __future__ import annotations
 
+import copy
 import math
 from fractions import Fraction
 from functools import cached_property
@@ -66,6 +67,9 @@ class Crowds(Contributions):
     Shares are in [0, 1]: 0 is the least of a unit and 1 the most. One column's are computed by two
     differences and a quotient, after a division by a power of two, so that each is off by at most
     three roundings of itself; those of several columns come with a doubt (Proposition 51).
+
+    ``moved`` says of some units whether values below their least, and above their most, were moved
+    there (Proposition 150).
     """
 
     def __init__(self, model: LinearModel, source: Seen) -> None:
@@ -81,6 +85,27 @@ class Crowds(Contributions):
         self._ends: list[tuple[Fraction | int, Fraction | int]] = [
             (least / self.scale, most / self.scale) for least, most in exact
         ]
+        self.moved: dict[int, tuple[bool, bool]] = {}
+        self.inner: Any = None  # what spectra tell of, once that was asked for
+
+    def within(self, ranges: dict[int, tuple[Fraction, Fraction]]) -> Crowds:
+        """Return the same with values outside of some units' ranges moved to an end of these.
+
+        The ends for a unit of one column are rounded, so that a float is worth as much.
+        """
+        found = copy.copy(self)
+        for name in ("widest", "by_range", "fineness", "moments", "cells", "_counted"):
+            found.__dict__.pop(name, None)
+        found._ends, found.moved = list(self._ends), {}
+        for u, wanted in ranges.items():
+            least, most = self._ends[u]
+            low, high = max(wanted[0], least), min(wanted[1], most)
+            if len(self.columns[u]) == 1:
+                unit = Fraction(self.model.weights[self.columns[u][0]]) / self.scale
+                low, high = (Fraction(float(end / unit)) * unit for end in (low, high))
+            if low < high and (low > least or high < most):
+                found.moved[u], found._ends[u] = (low > least, high < most), (low, high)
+        return found
 
     @property
     def ends(self) -> list[tuple[Fraction | int, Fraction | int]]:
@@ -130,26 +155,54 @@ class Crowds(Contributions):
         if least == most:
             return np.zeros(len(self.rows)), 0.0
         if len(at) == 1:
-            values, _ = _scaled(self.rows[:, at[0]])
+            column, weight = self.rows[:, at[0]], self.model.weights[at[0]]
+            if unit in self.moved:
+                ends = [float(end * self.scale / Fraction(weight)) for end in (least, most)]
+                column = np.clip(column, min(ends), max(ends))
+            values, _ = _scaled(column)
             low, high = values.min(), values.max()
-            up = self.model.weights[at[0]] > 0
-            return (values - low if up else high - values) / (high - low), 0.0
+            return (values - low if weight > 0 else high - values) / (high - low), 0.0
         about, off, power = self._about(unit)
         scale = Fraction(2) ** power / self.scale
         width = float((most - least) / scale)
         doubt = (off + 4 * UNIT) / width if width else math.inf
         if doubt <= _MOST_DOUBT:
-            return (about - float(least / scale)) / width, doubt
+            shares = (about - float(least / scale)) / width
+            return np.clip(shares, 0.0, 1.0) if unit in self.moved else shares, doubt
         # What the columns add up to cancels: all digits are needed.
         weights = self.model.weights[at]
         states, which = np.unique(self.rows[:, at], axis=0, return_inverse=True)
-        each = (worth(weights, state) / self.scale for state in states)
+        each = (max(min(worth(weights, state) / self.scale, most), least) for state in states)
         return np.array([float((c - least) / (most - least)) for c in each])[which.ravel()], 0.0
 
     @cached_property
     def cells(self) -> NDArray[np.int64]:
         """The weight of the shares in each of so many cells of equal width: (units, cells)."""
         return self._counted[0]
+
+    def outside(self, unit: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell which rows of a unit were moved up to its least, and which down to its most.
+
+        All that were, and those that are there, or by the doubt may be.
+        """
+        (below, above), (shares, doubt) = self.moved[unit], self.shares(unit)
+        return below & (shares <= doubt), above & (shares >= 1 - doubt)
+
+    def worth(self, unit: int, row: int) -> Fraction:
+        """Return what a unit contributes in a row, exactly, where nothing is moved."""
+        at = self.columns[unit]
+        return worth(self.model.weights[at], self.rows[row, at]) / self.scale
+
+    def worths(self, unit: int) -> NDArray[np.float64] | None:
+        """Return about what a unit contributes in each row; None if floats do not hold that."""
+        at = self.columns[unit]
+        if len(at) == 1:
+            values, power = _scaled(self.rows[:, at[0]])
+            scale = Fraction(self.model.weights[at[0]]) * Fraction(2) ** power / self.scale
+        else:
+            values, _, power = self._about(unit)
+            scale = Fraction(2) ** power / self.scale
+        return values * float(scale) if _bits(abs(scale)) < 900 else None
 
     @cached_property
     def _counted(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:

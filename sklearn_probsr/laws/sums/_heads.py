@@ -23,7 +23,7 @@ def shared_out(
     contributions: Contributions,
     centre: NDArray[np.float64],
     variance: NDArray[np.float64],
-    period: int,
+    period: Fraction | int,
     positive: bool | None,
 ) -> tuple[list[int], list[int], list[int]]:
     """Return the units of the head, with more that proofs know, and those of the rest."""
@@ -43,7 +43,7 @@ def _heads(
     contributions: Contributions,
     centre: NDArray[np.float64],
     variance: NDArray[np.float64],
-    period: int,
+    period: Fraction | int,
     positive: bool,
 ) -> tuple[list[int], list[int]]:
     """Return the units that reasons are made of, and those that a proof must know besides.

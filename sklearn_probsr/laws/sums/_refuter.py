@@ -25,6 +25,7 @@ from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.sums._branches import Branch, Purse, refute_all
 from sklearn_probsr.laws.sums._spectra import Outlook, Shared, ranks
+from sklearn_probsr.laws.sums._turns import FAR
 
 __all__ = ["Refutation", "Refuter", "ranked"]
 
@@ -311,9 +312,11 @@ class Refuter:
     def _rough_laws(self, r: int) -> Laws:
         starts, turns, below = self.shared.atoms(self.positive)
         known = self.outlook.gain[r] + self.shared.centre
-        apart = np.repeat(known, np.diff(starts)) - turns
+        # Two that are cut off are as large, and neither is above the other (Corollary 152).
+        apart = np.clip(np.repeat(known, np.diff(starts)) - turns, -FAR, FAR)
         # More than the rounding of a difference of two sums (Lemma 29).
-        slack = 32 * UNIT * (float(np.abs(known).max()) + float(turns.max(initial=0.0)) + 1)
+        size = float(np.abs(known).max()) + float(np.abs(turns).max(initial=0.0))
+        slack = 32 * UNIT * (size + 1)
         slack += self.shared.grain
         return Laws(starts, apart if self.positive else -apart, below, slack)
 

@@ -59,7 +59,7 @@ class Shared:
 
     Attributes
     ----------
-    period : int
+    period : Fraction or int
     centre : ndarray
         What each unit contributes on average above the least that it can, in turns.
     variance : ndarray
@@ -75,7 +75,7 @@ class Shared:
     """
 
     contributions: Contributions
-    period: int
+    period: Fraction | int
     centre: NDArray[np.float64]
     variance: NDArray[np.float64]
     positions: dict[int, int]
@@ -83,6 +83,11 @@ class Shared:
     head: list[Law]
     rest: list[Law]
     degrees: list[int]
+
+    @property
+    def ends(self) -> list[tuple[Fraction | int, Fraction | int]]:
+        """The least and the most of every unit that spectra tell of."""
+        return self.contributions.ends
 
     @property
     def searched(self) -> list[int]:
@@ -164,7 +169,7 @@ class Shared:
             total = 0
             for c, chance in pairs:
                 total += chance
-                turns.append((c - v[0]) / self.period)
+                turns.append(float((c - v[0]) / self.period))
                 sums.append(total)
             starts.append(len(turns))
         return np.array(starts), np.array(turns), ranks(sums)
@@ -222,14 +227,14 @@ class Shared:
     def _cuts(self) -> tuple[float, float]:
         contributions = self.contributions
         assert isinstance(contributions, Listed)
-        least, centre = sum(end[0] for end in contributions.ends), math.fsum(self.centre)
+        least, centre = sum(end[0] for end in self.ends), math.fsum(self.centre)
         cuts = (contributions.threshold, contributions.cut(0) - Fraction(1, 2))
         first, second = (clamped((cut - least) / self.period) - centre for cut in cuts)
         return first, second
 
     def gain(self, unit: int, known: Fraction) -> float:
         """Return how far fixing a unit to its contribution moves the cut, in turns."""
-        above = known - self.contributions.ends[unit][0]
+        above = known - self.ends[unit][0]
         return clamped(above / self.period) - float(self.centre[unit])
 
     def view(self, unit: int, value: Fraction) -> Worth:

@@ -185,7 +185,7 @@ def _orders(
 ) -> NDArray[np.int64]:
     """Return the members of every row, before the others, by decreasing promise."""
     mean = gain if positive else -gain
-    widths = np.array([most - least for least, most in shared.contributions.ends], dtype=object)
+    widths = np.array([most - least for least, most in shared.ends], dtype=object)
     width = (widths[units] / shared.period).astype(np.float64)
     score = mean + (shared.centre[units] if positive else width - shared.centre[units])
     scale = np.maximum(np.where(member, mean, 0.0).max(axis=1, initial=0.0), 1e-300)[:, None]
