@@ -37,7 +37,7 @@ def _band(
 
     Freeing a unit moves the cut by its gain, on average. At most ``size + 1`` candidates are not
     free: those of the set, and the one that may replace another of it. ``far`` is how likely one of
-    them is moved, on one side (Corollary 151).
+    them is moved, on one side (Corollary 153).
     """
     n = len(candidates)
     gains = np.empty(n)

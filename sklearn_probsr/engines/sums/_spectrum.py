@@ -64,7 +64,7 @@ class Spectrum(NamedTuple):
     rest: NDArray[np.float64]  # (nodes, 2): real and imaginary parts
     factors: NDArray[np.float64]  # (units, nodes, 2)
     # What units beyond a range are worth was moved to its end: how likely that is on one side, how
-    # far the end is from the mean, at least, and the variance of the sum at most (Proposition 150).
+    # far the end is from the mean, at least, and the variance of the sum at most (Proposition 152).
     far: float = 0.0
     reach: float = 0.0
     variance: float = 1.0
@@ -164,7 +164,7 @@ def after(spectrum: Spectrum, begun: Begun, units: NDArray[np.int64]) -> Begun:
 
 @inner
 def moved(spectrum: Spectrum, cut: float) -> float:
-    """Bound what far values that were moved change at cuts of that size (Proposition 150)."""
+    """Bound what far values that were moved change at cuts of that size (Proposition 152)."""
     gap = spectrum.reach - cut
     if gap <= 0.0:
         return spectrum.far

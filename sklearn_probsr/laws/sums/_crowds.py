@@ -69,7 +69,7 @@ class Crowds(Contributions):
     three roundings of itself; those of several columns come with a doubt (Proposition 51).
 
     ``moved`` says of some units whether values below their least, and above their most, were moved
-    there (Proposition 150).
+    there (Proposition 152).
     """
 
     def __init__(self, model: LinearModel, source: Seen) -> None:

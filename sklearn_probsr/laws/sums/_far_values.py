@@ -3,7 +3,7 @@
 A period has to hold the whole sum, but for a tiny chance. One value in 50,000 that is a million
 times as large as the others makes it a million times as long, and all the others look alike. If
 every unit is held within a range, the sum is another one only where a value was moved, and the
-class is another one only if all the others make up for what is left of it (Proposition 150).
+class is another one only if all the others make up for what is left of it (Proposition 152).
 
 How wide the range is chosen matters for the width of bounds, not for their being right.
 """
@@ -84,7 +84,7 @@ def _held(seen: Crowds, period: Fraction | int) -> Inner | None:
 
 
 def _accounted(seen: Crowds, period: Fraction | int) -> Inner:
-    """Return held contributions with the numbers of Proposition 150, rounded to the safe side."""
+    """Return held contributions with the numbers of Proposition 152, rounded to the safe side."""
     width = np.array([float((most - least) / period) for least, most in seen.ends])
     counts, ends = np.zeros(2, dtype=np.int64), []
     for u, moved in seen.moved.items():

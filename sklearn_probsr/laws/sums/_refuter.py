@@ -312,7 +312,7 @@ class Refuter:
     def _rough_laws(self, r: int) -> Laws:
         starts, turns, below = self.shared.atoms(self.positive)
         known = self.outlook.gain[r] + self.shared.centre
-        # Two that are cut off are as large, and neither is above the other (Corollary 152).
+        # Two that are cut off are as large, and neither is above the other (Corollary 154).
         apart = np.clip(np.repeat(known, np.diff(starts)) - turns, -FAR, FAR)
         # More than the rounding of a difference of two sums (Lemma 29).
         size = float(np.abs(known).max()) + float(np.abs(turns).max(initial=0.0))

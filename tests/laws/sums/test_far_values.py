@@ -149,7 +149,7 @@ def test_claims_hold_over_all_sets(kind: str):
 @pytest.mark.usefixtures("always_moved")
 @pytest.mark.parametrize("positive", [False, True])
 def test_units_are_compared_by_values_where_they_are(positive: bool):
-    """Corollary 152: every value is within half a grain of its place, moved or not."""
+    """Corollary 154: every value is within half a grain of its place, moved or not."""
     rng = np.random.default_rng(3)
     both = 0
     for _ in range(12):
