@@ -27,6 +27,7 @@ from sklearn_probsr.model._units import Unit
 __all__ = ["kept_in", "warm_up"]
 
 _D = 30
+_MATCHING = ("matching rows", "sparse matching rows")
 
 
 def kept_in() -> Path | None:
@@ -47,7 +48,7 @@ def warm_up(say: Callable[[str], None]) -> None:
     for i, (name, model, rows, over) in enumerate(cases):
         start = time.perf_counter()
         sufficient_reasons(model, rows, distribution=over, delta=0.9)
-        if not isinstance(over, Matching):  # which knows no costs, and counts curves set by set
+        if name not in _MATCHING:  # which knows no costs, and counts curves set by set
             guarantee_curve(model, rows[0], distribution=over)
             sufficient_reasons(model, rows[:1], distribution=over, delta=0.9, cost={0: 2})
         say(f"{i + 1} of {len(cases)}: {name}, {time.perf_counter() - start:.1f} s")
@@ -84,5 +85,5 @@ def _cases() -> Iterator[tuple[str, Any, Any, Any]]:
     texts = ArgmaxModel(rng.standard_normal((3, 5_000)), np.zeros(3))
     yield "sparse background rows, several classes", texts, words[:3], Background(words)
     yield "marginals of sparse rows", wordy, words[:3], Marginals.fit(words)
-    yield "matching rows", binary, bits[:3], Matching(bits, min_rows=5)
-    yield "sparse matching rows", wordy, words[:3], Matching(words, min_rows=5)
+    yield _MATCHING[0], binary, bits[:3], Matching(bits, min_rows=5)
+    yield _MATCHING[1], wordy, words[:3], Matching(words, min_rows=5)
