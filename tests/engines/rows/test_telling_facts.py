@@ -8,6 +8,9 @@ import pytest
 from sklearn_probsr.engines.rows._facts import Facts, Missed, Rules, best_of_size, worth
 from sklearn_probsr.engines.rows._telling_facts import grown, missed_by, packed_words, telling
 
+# Words wrap around where ones are counted, of which NumPy warns in kernels that are interpreted.
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
+
 
 def packed(inside: np.ndarray) -> np.ndarray:
     words = max(-(-inside.shape[-1] // 64), 1)
