@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba import types
 
 from sklearn_probsr.engines._one_compiler import one_at_a_time
 
@@ -54,13 +55,13 @@ def _kept(function: F, options: dict[str, Any]) -> F:
     except RuntimeError:  # no place that can be written to
         compiled = _elsewhere(function, options)
     one_at_a_time(compiled, _temporary)
-    return compiled
+    return _of_any_number(compiled)
 
 
 def inner(function: F) -> F:
     """Compile a function that only compiled functions call: no door to Python is built."""
     compiled: F = numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
-    return compiled
+    return _of_any_number(compiled)
 
 
 def inlined(function: F) -> F:
@@ -72,6 +73,25 @@ def inlined(function: F) -> F:
 def strict_inner(function: F) -> F:
     """Compile a function that only strict kernels call."""
     compiled: F = numba.njit(no_cpython_wrapper=True, **_STRICT)(function)
+    return _of_any_number(compiled)
+
+
+def _of_any_number(compiled: F) -> F:
+    """Let compiled functions call one with a number that is written down as with any other.
+
+    Numba would compile it anew for each such number, and for a variable once more before it knows
+    that its first value, 0 say, is not its only one.
+    """
+    plain = getattr(compiled, "get_call_template", None)
+    if plain is not None:  # it is compiled at all
+
+        def get_call_template(args: Any, kws: Any) -> Any:
+            return plain(
+                tuple(types.unliteral(arg) for arg in args),
+                {name: types.unliteral(arg) for name, arg in kws.items()},
+            )
+
+        compiled.get_call_template = get_call_template  # type: ignore[attr-defined]
     return compiled
 
 

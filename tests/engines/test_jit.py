@@ -247,3 +247,23 @@ def test_who_waits_too_long_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert second.depth == 1
     second.give_back(0)
     first.give_back(0)
+
+
+def test_numbers_that_are_written_down_compile_nothing_anew():
+    """Of each literal, and of a variable's first value, Numba would compile a function again."""
+
+    @_jit.inner
+    def shift(x, sign):
+        return x + sign
+
+    @_jit.kernel
+    def there_and_back(n):
+        x = 0
+        for _ in range(n):
+            x = shift(x, 2)
+            x = shift(x, sign=-1)
+        return shift(x, 0)
+
+    assert there_and_back(3) == 3
+    if not numba.config.DISABLE_JIT:
+        assert len(shift.signatures) == 1

@@ -12,9 +12,6 @@ from sklearn_probsr.engines.rows._rival_floors import Documents, Values, floor_o
 
 __all__ = ["Present", "row_sizes"]
 
-# Of each literal number Numba would compile a function anew.
-_NONE = np.int64(0)
-
 
 class Present(NamedTuple):
     """The members that an instance has, which move all rows."""
@@ -24,8 +21,17 @@ class Present(NamedTuple):
     ranked: NDArray[np.intp]  # (rivals, members): those that contribute most before each rival
 
 
+class _Scratch(NamedTuple):
+    """What is found, and room."""
+
+    sizes: NDArray[np.int64]  # (n,): how many members each row needs
+    heap: NDArray[np.int64]  # gains of members that a row holds
+    held: NDArray[np.int64]  # (members,): the last row that holds each, from 1 on
+    gains: NDArray[np.int64]  # (members,): those of the others before a rival
+
+
 @strict_inner
-def _sift(heap: NDArray[np.int64], at: Any, size: int) -> None:
+def _sift(heap: NDArray[np.int64], at: int, size: int) -> None:
     """Let a number sink until none below it is larger."""
     value = heap[at]
     below = 2 * at + 1
@@ -80,12 +86,12 @@ def _size_of(
     while margin < floor and size < most:
         while at < len(order) and gains[order[at]] < 0:
             at += 1
-        other = gains[order[at]] if at < len(order) else np.int64(0)
+        other = gains[order[at]] if at < len(order) else 0
         if own and heap[0] > other:
             margin += heap[0]
             own -= 1
             heap[0] = heap[own]
-            _sift(heap, _NONE, own)
+            _sift(heap, 0, own)
         elif other > 0:
             margin += other
             at += 1
@@ -96,28 +102,19 @@ def _size_of(
 
 
 @strict_kernel
-def row_sizes(
+def _fill_sizes(
     docs: Documents,
     table: Values,
     present: Present,
     margins: NDArray[np.int64],
     floor: int,
     most: int,
-) -> NDArray[np.int64]:
-    """Return how many members each row needs on its own before all rivals, or ``most`` (Lemma 32).
-
-    What a row holds is only looked at where the members that it does not hold are too few before a
-    rival (Lemma 151).
-    """
-    n, rivals = margins.shape
-    sizes = np.zeros(n, dtype=np.int64)
-    longest = 0
-    for r in range(n):
-        longest = max(longest, docs.starts[r + 1] - docs.starts[r])
-    heap = np.empty(longest, dtype=np.int64)
-    held = np.zeros(len(present.known), dtype=np.int64)  # the last row that holds each, from 1 on
-    gains = np.empty(len(present.known), dtype=np.int64)
-    for r in range(n):
+    scratch: _Scratch,
+) -> None:
+    """Write how many members each row needs."""
+    sizes, heap, held, gains = scratch
+    rivals = margins.shape[1]
+    for r in range(len(margins)):
         first = 0
         for i in range(1, rivals):
             if margins[r, i] < margins[r, first]:
@@ -134,10 +131,32 @@ def row_sizes(
                 continue
             for j in range(len(gains)):
                 gains[j] = -1 if held[j] == r + 1 else present.known[j, i]
-            order, enough = present.ranked[i], sizes[r] + 1
-            if step and enough > _size_of(margins[r, i], floor, enough, gains, order, heap, _NONE):
-                continue
-            own = _own_gains(docs, table, present, r, i, heap)
-            size = _size_of(margins[r, i], floor, most, gains, order, heap, own)
-            sizes[r] = max(sizes[r], size)
-    return sizes
+            for whole in range(0 if step else 1, 2):
+                own = _own_gains(docs, table, present, r, i, heap) if whole else 0
+                limit = most if whole else sizes[r] + 1
+                size = _size_of(margins[r, i], floor, limit, gains, present.ranked[i], heap, own)
+                if size <= sizes[r]:
+                    break
+                if whole:
+                    sizes[r] = size
+
+
+def row_sizes(
+    docs: Documents,
+    table: Values,
+    present: Present,
+    margins: NDArray[np.int64],
+    floor: int,
+    most: int,
+) -> NDArray[np.int64]:
+    """Return how many members each row needs on its own before all rivals, or ``most`` (Lemma 32).
+
+    What a row holds is only looked at where the members that it does not hold are too few before a
+    rival (Lemma 151).
+    """
+    longest = int(np.diff(docs.starts).max(initial=0))
+    n, members = len(margins), len(present.known)
+    rooms = (np.zeros(size, dtype=np.int64) for size in (n, longest, members, members))
+    scratch = _Scratch(*rooms)
+    _fill_sizes(docs, table, present, margins, floor, most, scratch)
+    return scratch.sizes

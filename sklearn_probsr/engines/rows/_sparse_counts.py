@@ -7,7 +7,7 @@ gains is never made: a member is a number, and a column.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,8 @@ __all__ = [
 ]
 
 
-# Signs of what is fixed and freed: of each literal number Numba would compile a function anew.
-_FIXED, _FREED = np.int64(1), np.int64(-1)
+# So many sets are gone through before doubts are looked for.
+_AT_A_TIME = 64
 
 
 class Columns(NamedTuple):
@@ -40,21 +40,12 @@ class Columns(NamedTuple):
 
 
 @inner
-def _worst(margins: NDArray[np.int64], r: int) -> int:
+def _worst(margins: NDArray[np.int64], r: Any) -> int:
     """Return the least margin of a row."""
     worst = margins[r, 0]
     for i in range(1, margins.shape[1]):
         worst = min(worst, margins[r, i])
     return worst  # type: ignore[no-any-return]
-
-
-@inner
-def _is_present(table: Columns, j: int) -> bool:
-    """Tell whether a member moves all rows, and not only those that hold it."""
-    present = False
-    for i in range(table.known.shape[1]):
-        present |= table.known[j, i] != 0
-    return present
 
 
 @inner
@@ -70,19 +61,14 @@ def _count(margins: NDArray[np.int64], weights: NDArray[np.int64], doubt: int) -
 
 
 @inner
-def _fix(
-    margins: NDArray[np.int64],
-    table: Columns,
-    j: int,
-    sign: np.int64,
-    doubt: int,
-    kept: int,
-    unsure: int,
-) -> tuple[int, int]:
-    """Fix a member (sign 1) or free it (sign -1); return the weight then kept, and the doubtful."""
-    column = table.members[j]
+def _move(table: Columns, j: int, sign: int, doubt: int, kept: int, unsure: int) -> tuple[int, int]:
+    """Fix a member (sign 1) or free it (-1); return the weight then kept, and the doubtful."""
+    margins, column = table.margins, table.members[j]
     rivals = margins.shape[1]
-    if _is_present(table, j):
+    present = False
+    for i in range(rivals):
+        present |= table.known[j, i] != 0
+    if present:  # it moves all rows, and not only those that hold it
         for r in range(len(margins)):
             for i in range(rivals):
                 margins[r, i] += sign * table.known[j, i]
@@ -91,19 +77,59 @@ def _fix(
                 margins[table.rows[e], i] -= sign * table.entries[e, i]
         return _count(margins, table.weights, doubt)
     for e in range(table.starts[column], table.starts[column + 1]):
-        r = int(table.rows[e])
-        worst = _worst(margins, r)
-        kept -= table.weights[r] * (worst >= 0)
-        unsure -= (worst < 0) & (worst > -doubt) & (table.weights[r] > 0)
+        at = np.intp(table.rows[e])
+        worst = _worst(margins, at)
+        kept -= table.weights[at] * (worst >= 0)
+        unsure -= (worst < 0) & (worst > -doubt) & (table.weights[at] > 0)
         for i in range(rivals):
-            margins[r, i] -= sign * table.entries[e, i]
-        worst = _worst(margins, r)
-        kept += table.weights[r] * (worst >= 0)
-        unsure += (worst < 0) & (worst > -doubt) & (table.weights[r] > 0)
+            margins[at, i] -= sign * table.entries[e, i]
+        worst = _worst(margins, at)
+        kept += table.weights[at] * (worst >= 0)
+        unsure += (worst < 0) & (worst > -doubt) & (table.weights[at] > 0)
     return kept, unsure
 
 
 @kernel
+def _walk(
+    table: Columns, moves: NDArray[np.intp], doubt: int, needed: int, at: int, sweep: bool, way: Any
+) -> int:
+    """Make moves in the margins of a table, and note what is kept and doubtful after each."""
+    kept, unsure = _count(table.margins, table.weights, doubt)
+    way[0, 0], way[1, 0] = kept, unsure
+    k, back = 0, False
+    while k < len(moves) and (sweep or kept < needed or k < at):
+        freed = (moves[k] < 0) != back
+        j = moves[k] if moves[k] >= 0 else ~moves[k]
+        kept, unsure = _move(table, j, -1 if freed else 1, doubt, kept, unsure)
+        if not back:
+            way[0, k + 1], way[1, k + 1] = kept, unsure
+            if sweep and unsure:
+                return k + 1
+        back = sweep and not back and kept < needed
+        k += not back
+    return k
+
+
+def _walked(
+    table: Columns, moves: Any, doubt: int, needed: int, at: int = 0, sweep: bool = False
+) -> NDArray[np.int64]:
+    """Fix members (j) or free them (~j) one after the other, in the margins of a table (Lemma 45).
+
+    Returns the weight kept before the first move and after each, and how many rows are in doubt. It
+    ends where what is needed is reached, after ``at`` least so many. A sweep frees members, and
+    fixes each again without which what is needed is not kept; it ends where a row is in doubt.
+    """
+    moves = np.asarray(moves, dtype=np.intp)
+    way = np.empty((2, len(moves) + 1), dtype=np.int64)
+    made = _walk(table, moves, doubt, needed, at, sweep, way)
+    return way[:, : made + 1]
+
+
+def _copied(table: Columns) -> Columns:
+    """Return a table with margins of its own."""
+    return table._replace(margins=table.margins.copy())
+
+
 def kept_on_the_way(
     table: Columns, order: NDArray[np.intp], doubt: int, needed: int, at: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
@@ -112,20 +138,11 @@ def kept_on_the_way(
     Up to the first that reaches what is needed, and ``at`` least so many; then come the margins
     with all of these fixed (Lemma 45).
     """
-    margins = table.margins.copy()
-    weights = np.zeros(len(order) + 1, dtype=np.int64)
-    doubtful = np.zeros(len(order) + 1, dtype=np.bool_)
-    kept, unsure = _count(margins, table.weights, doubt)
-    for k in range(len(order) + 1):
-        if k:
-            kept, unsure = _fix(margins, table, order[k - 1], _FIXED, doubt, kept, unsure)
-        weights[k], doubtful[k] = kept, unsure > 0
-        if kept >= needed and k >= at:
-            return weights[: k + 1], doubtful[: k + 1], margins
-    return weights, doubtful, margins
+    table = _copied(table)
+    kept, unsure = _walked(table, order, doubt, needed, at)
+    return kept, unsure > 0, table.margins
 
 
-@kernel
 def without_idle(
     table: Columns, order: NDArray[np.intp], needed: int, doubt: int
 ) -> tuple[NDArray[np.bool_], bool]:
@@ -134,28 +151,19 @@ def without_idle(
     Returns which of the order stay, and whether no row was in doubt on the way; the answer means
     nothing otherwise.
     """
-    margins = table.margins.copy()
-    kept, unsure = _count(margins, table.weights, doubt)
-    for i in range(len(order)):
-        kept, unsure = _fix(margins, table, order[i], _FIXED, doubt, kept, unsure)
+    table = _copied(table)
+    _walked(table, order, doubt, needed, len(order))
     stays = np.ones(len(order), dtype=np.bool_)
-    changed = True
-    while changed:
-        changed = False
-        for i in range(len(order) - 1, -1, -1):
-            if stays[i]:
-                kept, unsure = _fix(margins, table, order[i], _FREED, doubt, kept, unsure)
-                if unsure:
-                    return stays, False
-                if kept >= needed:
-                    stays[i] = False
-                    changed = True
-                else:
-                    kept, unsure = _fix(margins, table, order[i], _FIXED, doubt, kept, unsure)
-    return stays, True
+    while True:
+        tried = np.flatnonzero(stays)[::-1]
+        kept, unsure = _walked(table, ~order[tried], doubt, needed, sweep=True)[:, 1:]
+        if unsure.any():
+            return stays, False
+        stays[tried] = kept < needed
+        if stays[tried].all():
+            return stays, True
 
 
-@kernel
 def are_needed(
     table: Columns, chosen: NDArray[np.intp], mixed: int, needed: int, doubt: int
 ) -> bool:
@@ -164,29 +172,21 @@ def are_needed(
     Sets are gone through so that each differs from the one before by one member (Corollary 4b).
     False is no proof of the contrary: a row may have been in doubt.
     """
-    margins = table.margins.copy()
-    kept, unsure = _count(margins, table.weights, doubt)
-    for i in range(len(chosen)):
-        kept, unsure = _fix(margins, table, chosen[i], _FIXED, doubt, kept, unsure)
-    out = np.zeros(len(chosen), dtype=np.bool_)
-    for step in range(1, 2**mixed):
-        i = 0
-        while not step >> i & 1:
-            i += 1
-        out[i] = not out[i]
-        sign = _FREED if out[i] else _FIXED
-        kept, unsure = _fix(margins, table, chosen[i], sign, doubt, kept, unsure)
-        if unsure or kept >= needed:
-            return False
-    for i in range(mixed):
-        if out[i]:
-            kept, unsure = _fix(margins, table, chosen[i], _FIXED, doubt, kept, unsure)
-    for i in range(mixed, len(chosen)):
-        kept, unsure = _fix(margins, table, chosen[i], _FREED, doubt, kept, unsure)
-        if unsure or kept >= needed:
-            return False
-        kept, unsure = _fix(margins, table, chosen[i], _FIXED, doubt, kept, unsure)
-    return True
+    table = _copied(table)
+    _walked(table, chosen, doubt, needed, len(chosen))
+    if mixed:
+        steps = np.arange(1, 2**mixed)
+        flipped = np.frexp(steps & -steps)[1] - 1  # the lowest bit of a step
+        out = (steps ^ steps >> 1) >> flipped & 1
+        moves = np.where(out, ~chosen[flipped], chosen[flipped])
+        for start in range(0, len(moves), _AT_A_TIME):
+            some = moves[start : start + _AT_A_TIME]
+            kept, unsure = _walked(table, some, doubt, needed, 1)[:, 1:]
+            if unsure.any() or (kept >= needed).any():
+                return False
+        _walked(table, chosen[mixed - 1 : mixed], doubt, needed, 1)  # the one that is out at last
+    kept, unsure = _walked(table, ~chosen[mixed:], doubt, needed, sweep=True)[:, 1:]
+    return not (unsure.any() or (kept >= needed).any())
 
 
 @inner
