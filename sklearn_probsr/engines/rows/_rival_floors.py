@@ -22,7 +22,6 @@ __all__ = [
     "add_columns",
     "column_sums",
     "cut_columns",
-    "sizes_by_row",
 ]
 
 
@@ -61,41 +60,31 @@ def floor_of(x: float, y: float, whole: float) -> float:
     return below  # type: ignore[no-any-return]
 
 
-@strict_kernel
 def cut_columns(table: Values, units: NDArray[np.intp], out: NDArray[np.int64]) -> None:
     """Write what the values of some columns contribute, rounded down (Proposition 38)."""
+    out[:] = 0
+    _add_floors(table, units, False, out)
+
+
+def add_columns(table: Values, out: NDArray[np.int64]) -> None:
+    """Add up what all values of each row contribute, rounded down one by one (Lemma 45)."""
+    _add_floors(table, np.arange(len(table.starts) - 1), True, out)
+
+
+@strict_kernel
+def _add_floors(
+    table: Values, units: NDArray[np.intp], by_row: bool, out: NDArray[np.int64]
+) -> None:
+    """Add floors of what columns contribute, to the rows or to one place after the other."""
     at = 0
     for j in units:
         whole = table.whole[table.line[j]]
         for e in range(table.starts[j], table.starts[j + 1]):
             y = table.values[e] * table.first[j] * table.second[j]
+            place = np.int64(table.rows[e]) if by_row else at
             for i in range(len(whole)):
-                out[at, i] = np.int64(floor_of(table.values[e], y, whole[i]))
+                out[place, i] += np.int64(floor_of(table.values[e], y, whole[i]))
             at += 1
-
-
-@strict_kernel
-def add_columns(table: Values, out: NDArray[np.int64]) -> None:
-    """Add up what all values of each row contribute, rounded down one by one (Lemma 45)."""
-    for j in range(len(table.starts) - 1):
-        whole = table.whole[table.line[j]]
-        for e in range(table.starts[j], table.starts[j + 1]):
-            y = table.values[e] * table.first[j] * table.second[j]
-            r = table.rows[e]
-            for i in range(len(whole)):
-                out[r, i] += np.int64(floor_of(table.values[e], y, whole[i]))
-
-
-@kernel
-def sizes_by_row(table: Values, out: NDArray[np.float64]) -> None:
-    """Add up the sizes of what the values of each row contribute, by weights for factors."""
-    for j in range(len(table.starts) - 1):
-        weights = table.whole[table.line[j]]
-        for e in range(table.starts[j], table.starts[j + 1]):
-            r = table.rows[e]
-            size = abs(table.values[e])
-            for i in range(len(weights)):
-                out[r, i] += size * abs(weights[i])
 
 
 class Sums(NamedTuple):
@@ -106,12 +95,18 @@ class Sums(NamedTuple):
     most: NDArray[np.float64]  # (n, rivals): what one zero brings each row
 
 
-@kernel
 def column_sums(table: Values, counts: NDArray[np.int64], worst: NDArray[np.intp]) -> Sums:
     """Sum up about what columns contribute, with the weights of the rows."""
     d = len(table.starts) - 1
     found = Sums(np.zeros(d), np.zeros(d), np.zeros((len(counts), table.whole.shape[1])))
-    for j in range(d):
+    _add_up(table, counts, worst, found)
+    return found
+
+
+@kernel
+def _add_up(table: Values, counts: NDArray[np.int64], worst: NDArray[np.intp], found: Sums) -> None:
+    """Add to these sums, column by column."""
+    for j in range(len(found.there)):
         whole = table.whole[table.line[j]]
         for e in range(table.starts[j], table.starts[j + 1]):
             r = table.rows[e]
@@ -123,4 +118,3 @@ def column_sums(table: Values, counts: NDArray[np.int64], worst: NDArray[np.intp
                 found.most[r, i] = max(found.most[r, i], gain)
             found.there[j] += counts[r] * (whole[worst[r]] * y)
             found.lifted[j] += counts[r] * most
-    return found

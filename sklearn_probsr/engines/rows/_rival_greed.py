@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._jit import inlined, inner, kernel
 from sklearn_probsr.engines.rows._rival_floors import Documents, Values
 
 __all__ = ["Background", "Candidates", "Words", "greedy_units"]
@@ -193,7 +193,7 @@ def _is_better(rank: float, left: float, best: _Best) -> bool:
     return rank > best.rank or (rank == best.rank and left > best.left)
 
 
-@inner
+@inlined
 def _look_aside(stand: _Stand, table: Values, j: int, several: bool) -> tuple[float, float]:
     """Return by how much fixing a member that the instance lacks changes both.
 

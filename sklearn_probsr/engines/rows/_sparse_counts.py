@@ -60,7 +60,7 @@ def _count(margins: NDArray[np.int64], weights: NDArray[np.int64], doubt: int) -
     return kept, unsure  # type: ignore[return-value]
 
 
-@inner
+@inlined
 def _move(table: Columns, j: int, sign: int, doubt: int, kept: int, unsure: int) -> tuple[int, int]:
     """Fix a member (sign 1) or free it (-1); return the weight then kept, and the doubtful."""
     margins, column = table.margins, table.members[j]

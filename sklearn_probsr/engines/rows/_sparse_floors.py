@@ -77,13 +77,18 @@ def are_whole_at(
     return True, bits  # type: ignore[return-value]
 
 
-@strict_kernel
 def floors_at(values: NDArray[np.float64], factors: Factors) -> tuple[NDArray[np.int64], bool]:
     """Return the floors of what some values contribute, one for each factor, and if all are whole.
 
     Of Proposition 38, for values that may be larger than those of the background.
     """
     found = np.zeros(len(values), dtype=np.int64)
+    return found, _write_floors(values, factors, found)
+
+
+@strict_kernel
+def _write_floors(values: NDArray[np.float64], factors: Factors, found: NDArray[np.int64]) -> bool:
+    """Write these floors; tell whether all are whole (Proposition 38)."""
     exact = True
     for i in range(len(values)):
         x, whole = values[i], factors.whole[i]
@@ -96,4 +101,4 @@ def floors_at(values: NDArray[np.float64], factors: Factors) -> tuple[NDArray[np
         tiny = abs(y) < _TINY or abs(whole) < _TINY
         inexact = np.floor(product) != product or _error(product, whole, y) != 0.0
         exact &= not (tiny or inexact)
-    return found, exact
+    return exact

@@ -14,6 +14,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from sklearn_probsr.engines.rows._rival_floors import (
     Documents,
@@ -22,7 +23,6 @@ from sklearn_probsr.engines.rows._rival_floors import (
     add_columns,
     column_sums,
     cut_columns,
-    sizes_by_row,
 )
 from sklearn_probsr.laws.rows._sparse_ledger import SparseLedger
 from sklearn_probsr.laws.rows._sparse_table import Side, SparseTable, by_size
@@ -45,9 +45,11 @@ class RivalLedger(SparseLedger):
     @classmethod
     def reaches(cls, table: SparseTable, sides: Sequence[Side]) -> list[Fraction]:
         """Return before each rival what no row contributes more than, with its level."""
-        sums = np.zeros((len(table.counts), len(sides)))
-        sizes_by_row(_by_weights(table, sides), sums)
-        most = sums.max(axis=0).tolist()
+        data, weights = table.data, np.stack([np.abs(side.weights) for side in sides], axis=1)
+        shape = (len(table.counts), data.width)
+        sizes = sparse.csr_array((np.abs(data.values), data.indices, data.starts), shape=shape)
+        with np.errstate(over="ignore"):
+            most = (sizes @ weights).max(axis=0).tolist()
         return [table.beyond(side, each) for side, each in zip(sides, most, strict=True)]
 
     @classmethod
