@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines.rows._telling_facts import packed_words
 from sklearn_probsr.laws.rows._matched_rows import Bits, and_all, leads_of
+from sklearn_probsr.laws.rows._rows_view import places
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 
@@ -137,14 +138,14 @@ class MatchedWords:
         units: Collection[int],
     ) -> Bits:
         """Return which of the rows searched, on one side, share facts of an instance."""
-        places = self.searched.places[side]
+        at = self.searched.places[side]
         n = len(self.searched.leads[side])
         everyone = np.zeros(max(-(-n // 64), 1), dtype=np.uint64)
         everyone[: n // 64] = ~np.uint64(0)
         if n % 64:
             everyone[n // 64] = (np.uint64(1) << np.uint64(n % 64)) - np.uint64(1)
         each, kept = (
-            self._packed(places, everyone, np.array(list(some), dtype=np.int64), states)
+            self._packed(at, everyone, places(some), states)
             for some in (units, forced)
         )
         return Bits(each, and_all(everyone, kept))

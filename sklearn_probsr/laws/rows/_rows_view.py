@@ -19,9 +19,9 @@ from sklearn_probsr.model._enclosure import Enclosure
 __all__ = ["RowsView", "places"]
 
 
-def places(units: Collection[int]) -> NDArray[np.intp]:
+def places(units: Collection[int] | NDArray[np.intp]) -> NDArray[np.intp]:
     """Return units as an array of indices."""
-    return np.array([*units], dtype=np.intp)
+    return np.asarray(units if isinstance(units, np.ndarray) else [*units], dtype=np.intp)
 
 
 class RowsView(View):
