@@ -14,6 +14,7 @@ from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._rest import Duel, Sums
+from sklearn_probsr.laws._seen import weighted_means
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.rows._replacement import CountingLaw
@@ -61,10 +62,7 @@ class SparseLaw(CountingLaw):
     @cached_property
     def means(self) -> NDArray[np.float64]:
         """What the columns of the model are on average when they are unknown."""
-        counts = self.weights.astype(np.float64)
-        weighted = self.table.values * counts[self.table.rows]
-        means: NDArray[np.float64] = self.table.summed(weighted) / counts.sum()
-        return means
+        return weighted_means(self.table.data, self.weights)
 
     def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what an unknown unit is in the rows that hold it, and last in the others."""
