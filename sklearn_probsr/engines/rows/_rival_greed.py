@@ -1,9 +1,9 @@
 """Greed over joint rows that are mostly zeros, before several rivals.
 
-As in ``engines.rows._sparse_greed``, by floats: what it finds is to be counted exactly. Of the
-members that an instance has, all rows are gone through rival by rival, in blocks that stay in a
-processor's nearest cache and in floats of 32 bits; margins are moved in floats of 64. A step of
-greed asks one small kernel after the other: one around all of them takes as long to compile.
+As in ``engines.rows._sparse_greed``, by floats: what it finds is to be counted exactly (Lemma 45).
+Of the members that an instance has, all rows are gone through rival by rival, in blocks that stay
+in a processor's nearest cache and in floats of 32 bits; margins are moved in floats of 64. A step
+of greed asks one small kernel after the other: one around all of them takes as long to compile.
 """
 
 from __future__ import annotations
