@@ -18,12 +18,14 @@ from sklearn_probsr import (
     Background,
     InvalidInputError,
     LinearModel,
+    Unit,
     UnreachableError,
     guarantee,
     guarantee_curve,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.laws.rows._rows_prover import RowsProver
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, background_guarantee
@@ -388,3 +390,23 @@ def test_most_minima_are_proved_by_default():
     model = LinearModel(weights, float(weights.sum()) / 2)
     found = sufficient_reasons(model, rows[:40], distribution=Background(rows[40:]))
     assert np.count_nonzero(found.minimality == "minimum") >= 38
+
+
+def test_hundreds_of_sizes_cost_no_look_each(monkeypatch: pytest.MonkeyPatch):
+    """Those that no table has room for are passed over, and one pass proves what is needed."""
+    asked: list[str] = []
+    for name in ("_look", "verdict"):
+        plain = getattr(RowsProver, name)
+
+        def noted(self: RowsProver, *args: Any, plain: Any = plain, name: str = name) -> Any:
+            asked.append(name)
+            return plain(self, *args)
+
+        monkeypatch.setattr(RowsProver, name, noted)
+    d = 1000
+    rows = np.random.default_rng(0).normal(-0.3, 0.3, (10, d))
+    model = LinearModel(np.ones(d), -150, units=[Unit.real(f"x{j}", j) for j in range(d)])
+    found = sufficient_reason(model, np.zeros(d), delta=0.9, distribution=Background(rows))
+    assert found.minimality == "locally-minimal"
+    assert found.size - found.size_lower > 100
+    assert len(asked) < 10

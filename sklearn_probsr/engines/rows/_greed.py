@@ -13,6 +13,9 @@ from sklearn_probsr.engines.rows._counts import Rows
 
 __all__ = ["greedy"]
 
+# Greed takes so many looks at rows, but at least so many steps: about a quarter of a second.
+_LOOKS, _STEPS = 2**28, 64
+
 
 @inner
 def _look_at(
@@ -44,12 +47,19 @@ def greedy(rows: Rows, needed: float, hinge: bool) -> NDArray[np.int64]:
     All of them if it is infinite: floats cannot tell a weight of ``2^57`` from one more.
 
     Greed looks at the weight of the rows kept, then at how much is missing in the others; with
-    ``hinge`` only at the latter. It goes by floats: what it finds is to be counted exactly.
+    ``hinge`` only at the latter. It goes by floats: what it finds is to be counted exactly. After
+    many steps the other members follow as they come.
     """
     h, n = rows.gains.shape
+    steps = max(_LOOKS // max(h * n, 1), _STEPS)
     margins, weights = rows.margins.astype(np.float64), rows.weights.astype(np.float64)
     order = np.empty(h, dtype=np.int64)
-    size = _greedy(rows.gains, margins, weights, needed, hinge, order, np.zeros(n, dtype=np.int64))
+    size = _greedy(
+        rows.gains, margins, weights, needed, hinge, steps, order, np.zeros(n, dtype=np.int64)
+    )
+    if size == steps:
+        order[size:] = np.setdiff1d(np.arange(h), order[:size])
+        return order
     return order[:size]
 
 
@@ -60,6 +70,7 @@ def _greedy(
     weights: NDArray[np.float64],
     needed: float,
     hinge: bool,
+    steps: int,
     order: NDArray[np.int64],
     nothing: NDArray[np.int64],
 ) -> int:
@@ -67,7 +78,7 @@ def _greedy(
     h, n = gains.shape
     free = np.ones(h, dtype=np.bool_)
     kept, _ = _look_at(margins, weights, nothing)
-    for k in range(h):
+    for k in range(min(h, steps)):
         if kept >= needed:
             return k
         best, best_rank, best_missing = -1, -1.0, -np.inf
@@ -81,4 +92,4 @@ def _greedy(
         free[best] = False
         for r in range(n):
             margins[r] += gains[best, r]
-    return int(h)
+    return min(h, steps)

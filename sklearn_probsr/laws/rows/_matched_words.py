@@ -144,10 +144,7 @@ class MatchedWords:
         everyone[: n // 64] = ~np.uint64(0)
         if n % 64:
             everyone[n // 64] = (np.uint64(1) << np.uint64(n % 64)) - np.uint64(1)
-        each, kept = (
-            self._packed(at, everyone, places(some), states)
-            for some in (units, forced)
-        )
+        each, kept = (self._packed(at, everyone, places(some), states) for some in (units, forced))
         return Bits(each, and_all(everyone, kept))
 
     def _packed(

@@ -141,11 +141,12 @@ class RowsProver(Prover):
         if self.monotone and self.pruned(self.in_order(chosen)) == chosen:
             return chosen, "subset-minimal", 0.0  # Corollary 4b
         mixed = [u for u in self.in_order(chosen) if u not in self.pure]
-        if len(mixed) <= MOST_MIXED:
-            order = [*mixed, *(u for u in self.in_order(chosen) if u in self.pure)]
-            left, doubt = self.needed - self.safe, self.doubt
-            if are_needed(self.rows, self._at(order), len(mixed), left, doubt):
-                return chosen, "subset-minimal", 0.0
+        order = [*mixed, *(u for u in self.in_order(chosen) if u in self.pure)]
+        word = "subset-minimal" if len(mixed) <= MOST_MIXED else "locally-minimal"
+        several = len(mixed) if len(mixed) <= MOST_MIXED else 0  # too many: each alone
+        left, doubt = self.needed - self.safe, self.doubt
+        if are_needed(self.rows, self._at(order), several, left, doubt):
+            return chosen, word, 0.0
         return super().claim(chosen)
 
     def best_of(self, size: int) -> set[int]:
@@ -177,6 +178,9 @@ class RowsProver(Prover):
         sizes = [size] if self.monotone else range(size, self.least - 1, -1)
         verdicts = []
         for k in sizes:
+            if k > self._affordable:  # without asking: such sizes may be thousands
+                verdicts.append(None)
+                continue
             verdict, found = self._look(k, self.needed)
             if verdict:
                 return True, found
@@ -184,6 +188,12 @@ class RowsProver(Prover):
         if None in verdicts:
             return self._programmed(size) if self.task.effort.thorough else (None, set())
         return False, set()
+
+    @property
+    def _affordable(self) -> int:
+        """The most members of a set that can be looked for: one, or as a table has or can have."""
+        made = 0 if self._rounded is None else self._rounded.size
+        return max(1, made, self.budget // max(self.rows.gains.size, 1))
 
     def _deep_look(self, size: int) -> tuple[bool | None, set[int]]:
         """Look for sets with gains rounded up, the smallest first; what is refuted stays so."""
