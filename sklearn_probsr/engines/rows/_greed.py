@@ -92,4 +92,4 @@ def _greedy(
         free[best] = False
         for r in range(n):
             margins[r] += gains[best, r]
-    return min(h, steps)
+    return int(min(h, steps))

@@ -176,7 +176,7 @@ class RowsProver(Prover):
             if verdict is not None:
                 return verdict, found
         sizes = [size] if self.monotone else range(size, self.least - 1, -1)
-        verdicts = []
+        verdicts: list[bool | None] = []
         for k in sizes:
             if k > self._affordable:  # without asking: such sizes may be thousands
                 verdicts.append(None)
