@@ -93,7 +93,7 @@ def _answered(law: object, rows: np.ndarray) -> np.ndarray:
 def test_options():
     """What is forced, barred or too large is respected; unknown values may only gain."""
     rng = np.random.default_rng(3)
-    data = np.round(rng.standard_normal((40, 8)), 1)
+    data = np.round(rng.standard_normal((30, 8)), 1)
     units = [Unit.real(f"r{u}", u) for u in range(8)]
     model = LinearModel(np.round(rng.standard_normal(8), 1), 0.1, units=units)
     law = law_of(model, Marginals.fit(data[:20]))
