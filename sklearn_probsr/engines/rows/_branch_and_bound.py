@@ -9,66 +9,22 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.rows._counts import Rows, shift
+from sklearn_probsr.engines.rows._needs import hardest, needs_of
 
 __all__ = [
+    "FEW_BYTES",
     "MOST_CELLS",
     "branch_and_bound",
     "lost_weight",
-    "most_kept",
     "most_to_gain",
-    "needed_alone",
     "promising",
 ]
 
-# The most numbers in the table of a branch and bound.
+# With more numbers in the table of all rows a branch and bound would take too long.
 MOST_CELLS = 2**26
-
-
-@inner
-def _needed_alone(rows: Rows, i: int, floor: int, most: int, gain: NDArray[np.int64]) -> int:
-    """Return how many members, the best for it first, bring one margin to the floor.
-
-    ``gain`` is written over, but for the last, which stays 0: nothing to gain.
-    """
-    h = len(rows.gains)
-    margin = rows.margins[i]
-    if margin >= floor:
-        return 0
-    for j in range(h):
-        gain[j] = rows.gains[j, i]
-    size = 0
-    while margin < floor and size < most:
-        best = h
-        for j in range(h):
-            if gain[j] > gain[best]:
-                best = j
-        margin += gain[best]
-        size = most if best == h else size + 1
-        gain[best] = 0
-    return size
-
-
-def most_kept(rows: Rows, floor: int, size: int) -> NDArray[np.int64]:
-    """Return the most weight that 0, 1, ..., ``size`` members can bring to the floor (Lemma 32)."""
-    return needed_alone(rows, floor, size + 1)[:-1].cumsum()
-
-
-@kernel
-def needed_alone(rows: Rows, floor: int, most: int) -> NDArray[np.int64]:
-    """Return the weight of the rows that need 0, 1, 2, ... members, ``most`` or more at the end.
-
-    Each row on its own needs so many of the members that gain it the most (Lemma 32).
-    """
-    n = len(rows.weights)
-    rivals = len(rows.margins) // max(n, 1)
-    weight = np.zeros(most + 1, dtype=np.int64)
-    gain = np.zeros(len(rows.gains) + 1, dtype=np.int64)
-    for r in range(n):
-        size = 0
-        for i in range(r * rivals, (r + 1) * rivals):
-            size = max(size, _needed_alone(rows, i, floor, most, gain))
-        weight[size] += rows.weights[r]
-    return weight
+# Its table takes no more bytes than these, or than half of the gains: of more rows it has the
+# hardest (Lemma 160).
+FEW_BYTES = 2**22
 
 
 def promising(highest: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -129,7 +85,9 @@ def branch_and_bound(
 
     Members are taken or left in turn. With ``left`` still to take from position p on, a row can
     gain at most what its best ``left`` members from there add; where even that does not suffice,
-    the branch is cut (Lemma 32). The table of that has at most ``room`` numbers.
+    the branch is cut (Lemma 32). It is not tried if a table of that had more than ``room`` numbers.
+    Before many rows it is cut by the hardest alone, and the others confirm what is found (Lemma
+    160).
 
     Returns
     -------
@@ -145,12 +103,51 @@ def branch_and_bound(
     if cells > budget or (size + 2) * (h + 1) * n > room:
         return -1, chosen, 0
     order = promising(rows.gains.max(axis=1, initial=0))
-    ordered = rows._replace(gains=rows.gains[order])
-    most = np.empty((size + 1, h + 1, n), dtype=np.int64)
+    part, lost = _part(rows, order, size, floor)
+    most = np.empty((size + 1, h + 1, len(part.margins)), dtype=np.int64)
     spare = int(rows.weights.sum()) - needed
-    verdict, spent = _branch(ordered, most, chosen, size, spare, floor, budget)
-    chosen[order] = chosen.copy()
+    spent, found = 0, False
+    while True:
+        verdict, visits = _branch(
+            part, most, chosen, size, spare - lost, floor, budget - spent, found
+        )
+        spent += visits
+        members = order[chosen]
+        if verdict < 1 or _lost(rows, members, floor) <= spare:
+            break
+        spent, found = spent + (size + 1) * n, True
+    chosen[:] = False
+    chosen[members] = True
     return verdict, chosen, spent
+
+
+def _part(rows: Rows, order: NDArray[np.intp], size: int, floor: int) -> tuple[Rows, int]:
+    """Return the rows that there is room for, members in order, and the weight lost of the others.
+
+    That is the weight of the rows that no set of the size brings to the floor.
+    """
+    h, n = len(rows.gains), len(rows.weights)
+    rivals = len(rows.margins) // max(n, 1)
+    each = 8 * rivals * ((size + 2) * (h + 1) + 1)
+    room = max(FEW_BYTES, rows.gains.nbytes // 2)
+    if n * each <= room:
+        return rows._replace(gains=rows.gains[order]), 0
+    hard = hardest(rows, size, needs_of(rows, floor, size + 1), room // each)
+    at = (hard.places[:, None] * rivals + np.arange(rivals)).ravel()
+    gains = np.empty((h, len(at)), dtype=np.int64)
+    for i, j in enumerate(order.tolist()):
+        gains[i] = rows.gains[j][at]
+    return Rows(rows.margins[at], rows.weights[hard.places], gains), hard.lost
+
+
+def _lost(rows: Rows, members: NDArray[np.intp], floor: int) -> int:
+    """Return the weight of all rows that stay below the floor with a set of members fixed."""
+    margins = rows.margins.copy()
+    for j in members.tolist():
+        margins += rows.gains[j]
+    rivals = max(len(margins) // max(len(rows.weights), 1), 1)
+    below = (margins < floor).reshape(-1, rivals).any(axis=1)
+    return int(rows.weights[below].sum())
 
 
 @kernel
@@ -162,15 +159,27 @@ def _branch(
     spare: int,
     floor: int,
     budget: int,
+    after: bool,
 ) -> tuple[int, int]:
-    """Go through the branches; what is chosen is written down (Lemma 32)."""
+    """Go through the branches; what is chosen is written down (Lemma 32).
+
+    ``after``: those behind what is chosen already, with the table that is there.
+    """
     h, n = rows.gains.shape
-    spent = size * h * n
-    most_to_gain(rows.gains, size, most)
+    spent = 0
     margins = rows.margins.copy()
     position, left = 0, size
+    if after:
+        position, left = h, 0
+        for j in range(h):
+            if chosen[j]:
+                shift(margins, rows, j, 1)
+    else:
+        spent = size * h * n
+        most_to_gain(rows.gains, size, most)
     while spent <= budget:
-        hopeful = spare >= 0 and h - position >= left
+        hopeful = not after and spare >= 0 and h - position >= left
+        after = False
         if hopeful:
             gain = most[left, position]
             lost, looked = lost_weight(margins, gain, rows.weights, floor, spare)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import MOST_MIXED
-from sklearn_probsr.engines.rows._branch_and_bound import needed_alone
 from sklearn_probsr.engines.rows._greed import greedy
+from sklearn_probsr.engines.rows._needs import needs_of
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.rows._hard_rows import HardRows, all_lose, with_fixed
@@ -233,7 +233,7 @@ class PartProver(Prover):
         for piece in self.seen.pieces(len(self.members), self._worst(worst, _TIMES)):
             rows, safe = piece.opened(self.members, self.forced)
             lost += piece.total - safe - int(rows.weights.sum())  # whatever is fixed
-            alone += needed_alone(rows, -self.seen.doubt, size)
+            alone += needs_of(rows, -self.seen.doubt, size).weight
         fails = lost + alone.sum() - np.cumsum(alone[:-1]) > self.spare
         self.least = size if fails.all() else int(np.argmin(fails))
 

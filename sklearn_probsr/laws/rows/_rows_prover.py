@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import MOST_MIXED
-from sklearn_probsr.engines.rows._branch_and_bound import MOST_CELLS, branch_and_bound, most_kept
+from sklearn_probsr.engines.rows._branch_and_bound import MOST_CELLS, branch_and_bound
 from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
+from sklearn_probsr.engines.rows._needs import Needs, needs_of
 from sklearn_probsr.engines.rows._programme import MOST_PRICE, solve
 from sklearn_probsr.engines.rows._pruning import are_needed, prune
 from sklearn_probsr.engines.rows._rounded_search import Rounded, rounded_search, rounded_up
@@ -52,6 +53,7 @@ class RowsProver(Prover):
         self.deep = task.effort.deep_visits(n)
         self.room = MOST_CELLS
         self._rounded: Rounded | None = None
+        self._needs: Needs | None = None
         self._kept = np.zeros(0, dtype=np.int64)  # what sets of some sizes keep at most
 
     def weight(self, chosen: Collection[int]) -> int:
@@ -166,7 +168,8 @@ class RowsProver(Prover):
 
     def bound_least(self, size: int) -> None:
         """Raise ``least``, up to a size, by what each row needs on its own."""
-        self._kept = most_kept(self.rows, -self.doubt, size)
+        self._needs = needs_of(self.rows, -self.doubt, size + 1)
+        self._kept = self._needs.most_kept
         self.least = int(self._kept[:size].searchsorted(self.needed - self.safe))
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
@@ -271,15 +274,24 @@ class RowsProver(Prover):
         ``room`` members. Returns how many visits were made, too.
         """
         rows, made = self._rounded, 0
+        if self._needs is not None:
+            room = max(size, min(room, self._needs.most - 1))  # no larger set is looked for
         if rows is None or rows.size < size:
-            rows = self._rounded = rounded_up(self.rows, room, -self.doubt, budget)
+            rows = self._rounded = rounded_up(self.rows, room, -self.doubt, budget, self._needs)
             made = 0 if rows is None else rows.cost
         if rows is None:
             return None, set(), 0
-        verdict, mask, spent = rounded_search(rows, size, self.most - needed, budget - made)
-        found = {self.members[j] for j in mask.nonzero()[0].tolist()}
-        made_up = verdict == 1 and self.weight(found) < needed
-        return None if made_up or verdict < 0 else verdict == 1, found, made + spent
+        spent, after = made, None
+        while True:
+            spare, left = self.most - needed, budget - spent
+            verdict, mask, visits = rounded_search(rows, size, spare, left, after)
+            spent += visits
+            found = {self.members[j] for j in mask.nonzero()[0].tolist()}
+            made_up = verdict == 1 and not self._reaches(found, needed)
+            if rows.whole or not made_up:
+                return None if made_up or verdict < 0 else verdict == 1, found, spent
+            # The rows that have no table refute it (Lemma 160).
+            after, spent = mask, spent + (size + 1) * len(self.rows.weights)
 
     def _look_exactly(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
         """Try every set, if they are few, with all the digits of long integers."""

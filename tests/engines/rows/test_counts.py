@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_probsr.engines.rows._branch_and_bound import branch_and_bound, most_kept
+from sklearn_probsr.engines.rows._branch_and_bound import branch_and_bound
 from sklearn_probsr.engines.rows._counts import Rows, kept_along
 from sklearn_probsr.engines.rows._greed import greedy
+from sklearn_probsr.engines.rows._needs import needs_of
 from sklearn_probsr.engines.rows._open_rows import open_rows
 from sklearn_probsr.engines.rows._programme import solve
 from sklearn_probsr.engines.rows._pruning import prune
@@ -61,8 +62,8 @@ def test_numbers_next_to_the_limit_are_counted_as_small_ones(seed: int, rivals: 
             prune(small, order, needed, 0)[0].tolist()
         )
         bounds = (
-            most_kept(large, 0, 6).searchsorted(enough),
-            most_kept(small, 0, 6).searchsorted(needed),
+            needs_of(large, 0, 7).most_kept.searchsorted(enough),
+            needs_of(small, 0, 7).most_kept.searchsorted(needed),
         )
         assert bounds[0] == bounds[1]
         for size in range(4):

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_probsr.engines.rows import _programme
-from sklearn_probsr.engines.rows._branch_and_bound import most_kept
 from sklearn_probsr.engines.rows._counts import Rows, kept_weight
+from sklearn_probsr.engines.rows._needs import needs_of
 from sklearn_probsr.engines.rows._programme import solve
 from tests.interpreted import examples
 
@@ -50,7 +50,7 @@ def test_no_bound_is_too_large(seen: Rows, data: st.DataObject):
     needed = data.draw(st.integers(1, int(seen.weights.sum())))
     below = data.draw(st.integers(1, len(seen.gains) + 1))
     truth = least(seen, needed)
-    assert most_kept(seen, 0, below)[:below].searchsorted(needed) <= truth
+    assert needs_of(seen, 0, below + 1).most_kept[:below].searchsorted(needed) <= truth
     chosen, bound = solve(seen, needed, 0, below, 10.0)
     assert bound <= min(truth, below)
     if np.abs(seen.gains).max(initial=0) < HUGE / 2:  # nothing is too close to tell
