@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_probsr.distributions._data import Data, binary_rows, check_shape, rows_of, whole_number
+from sklearn_probsr.distributions._data import (
+    Data,
+    HandedOver,
+    binary_rows,
+    check_shape,
+    rows_of,
+    whole_number,
+)
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import as_array
@@ -82,7 +89,7 @@ class Background(Data):
 
     def __init__(
         self,
-        X: ArrayLike,
+        X: ArrayLike | HandedOver,
         weights: ArrayLike | None = None,
         *,
         sample: int | None = None,
@@ -95,8 +102,10 @@ class Background(Data):
         put(self, "random_state", whole_number(random_state, "random_state", 0))
 
     def with_rows(self, rows: ArrayLike) -> Background:
-        """Return the same for other columns of the same rows."""
-        return Background(rows, self.weights, sample=self.sample, random_state=self.random_state)
+        """Return the same for other columns of the same rows, which are handed over."""
+        return Background(
+            HandedOver(rows), self.weights, sample=self.sample, random_state=self.random_state
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         drawn = {"sample": self.sample, "random_state": self.random_state}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,13 @@ from sklearn_probsr.model._checks import as_array, finite_floats, in_memory, zer
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 
-__all__ = ["Data", "binary_rows", "check_shape", "rows_of", "whole_number"]
+__all__ = ["Data", "HandedOver", "binary_rows", "check_shape", "rows_of", "whole_number"]
+
+
+class HandedOver(NamedTuple):
+    """Rows that were made for a data set, and that nobody else holds: they need not be copied."""
+
+    rows: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +39,14 @@ class Data:
     weights: NDArray[np.int64]
     columns: tuple[Any, ...] | None
     shape: tuple[int, int]
+    _own: bool  # whether the source is in memory that nobody else can write to
 
     # Whether units must have states: one of equal chances, or one that can be matched.
     needs_states: ClassVar[bool] = False
 
-    def __init__(self, X: ArrayLike, weights: ArrayLike | None = None) -> None:
-        X = in_memory(X, "A background")
+    def __init__(self, X: ArrayLike | HandedOver, weights: ArrayLike | None = None) -> None:
+        own = isinstance(X, HandedOver)
+        X = in_memory(X.rows if isinstance(X, HandedOver) else X, "A background")
         names: Any
         if texts := _texts(X):
             X, names, shape = texts, ("text",), (len(texts), 1)
@@ -46,7 +54,12 @@ class Data:
             names = getattr(X, "columns", None)
             shape = check_shape(X if hasattr(X, "toarray") else as_array(X, "A background"))
         put = object.__setattr__
-        put(self, "source", _copied(X) if names is not None or is_large(X) else _array(X))
+        if names is not None and _is_floats(X):
+            put(self, "source", _floats(X))
+            own = True
+        else:
+            put(self, "source", _copied(X) if names is not None or is_large(X) else _array(X))
+        put(self, "_own", own)
         put(self, "weights", _weights(weights, shape[0]))
         put(self, "columns", None if names is None else tuple(names))
         put(self, "shape", shape)
@@ -56,11 +69,11 @@ class Data:
     def taken(self, places: Sequence[int]) -> Data:
         """Return the same for some columns of a frame, which need not have others to be read."""
         array = _array(self.source)[:, list(places)]
-        return self.with_rows(rows_of(array, [(self.columns or ())[i] for i in places]))
+        return self.with_rows(rows_of(array, [(self.columns or ())[i] for i in places], own=True))
 
     def with_rows(self, rows: ArrayLike) -> Data:
-        """Return the same for other columns of the same rows."""
-        return type(self)(rows, self.weights)
+        """Return the same for other columns of the same rows, which are handed over."""
+        return type(self)(HandedOver(rows), self.weights)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"X": self.source, "weights": self.weights}
@@ -78,7 +91,7 @@ class Data:
                 f"{type(self).__name__} has {self.shape[0]:,} texts, which only a Pipeline with a "
                 "vectorizer makes numbers of. Pass such a Pipeline, or rows of numbers."
             )
-        return rows_of(_array(self.source), self.columns)
+        return rows_of(_array(self.source), self.columns, self._own)
 
     @property
     def is_sparse(self) -> bool:
@@ -117,6 +130,19 @@ def _texts(X: Any) -> list[str] | None:
     return found if found and all(isinstance(text, str) for text in found) else None
 
 
+def _is_floats(frame: Any) -> bool:
+    """Tell whether all columns of a frame of pandas are floats of 64 bits."""
+    plain = type(frame).__name__ == "DataFrame" and hasattr(frame, "iloc")
+    return plain and all(dtype == np.float64 for dtype in frame.dtypes)
+
+
+def _floats(frame: Any) -> Any:
+    """Return such a frame over an array of its own, whose rows need no other copy."""
+    array = np.array(frame, dtype=np.float64, order="C")
+    array.flags.writeable = False
+    return type(frame)(array, index=frame.index, columns=frame.columns, copy=False)
+
+
 def _copied(frame: Any) -> Any:
     """Return a frame that stays as it is when the caller changes theirs; polars' are cloned."""
     for way in ("copy", "clone"):
@@ -149,13 +175,13 @@ def check_shape(array: Any) -> tuple[int, int]:
     return n, d
 
 
-def rows_of(array: NDArray[Any], names: Any) -> NDArray[Any]:
-    """Return booleans where all is 0 or 1, else floats."""
+def rows_of(array: NDArray[Any], names: Any, own: bool = False) -> NDArray[Any]:
+    """Return booleans where all is 0 or 1, else floats; their own ones need no copy."""
     rows: NDArray[Any]
     rows, valid = zeros_and_ones(array)
     if not valid.all():
         columns = range(array.shape[1]) if names is None else names
-        rows = finite_floats(array, [str(name) for name in columns], "A background")
+        rows = finite_floats(array, [str(name) for name in columns], "A background", own)
     rows.flags.writeable = False
     return rows
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_probsr.distributions._data import Data, whole_number
+from sklearn_probsr.distributions._data import Data, HandedOver, whole_number
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._exact import decimal_fraction
 
@@ -65,7 +65,7 @@ class Matching(Data):
 
     def __init__(
         self,
-        X: ArrayLike,
+        X: ArrayLike | HandedOver,
         *,
         min_rows: int = 20,
         confirm: float | ArrayLike = 0.5,
@@ -90,7 +90,7 @@ class Matching(Data):
 
     def with_rows(self, rows: ArrayLike) -> Matching:
         """Return the same split and settings for other columns of the same rows."""
-        return Matching(rows, **self._settings, confidence=self.confidence)
+        return Matching(HandedOver(rows), **self._settings, confidence=self.confidence)
 
     @property
     def _settings(self) -> dict[str, Any]:

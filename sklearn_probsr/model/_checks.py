@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -205,12 +206,18 @@ def first_wrong(valid: NDArray[np.bool_], name: str) -> tuple[int, int, str]:
     return row, column, f"row {row}, " if name != "x" else ""
 
 
-def finite_floats(array: NDArray[Any], names: Sequence[str], name: str) -> NDArray[np.float64]:
-    """Return rows of finite numbers, or say where there is something else."""
+def finite_floats(
+    array: NDArray[Any], names: Sequence[str], name: str, own: bool = False
+) -> NDArray[np.float64]:
+    """Return rows of finite numbers, or say where there is something else.
+
+    They are a copy; of an array that nobody else writes to only if it must be.
+    """
     try:
         if array.dtype.kind in "cmM":  # NumPy would make numbers of dates
             raise TypeError
-        rows = np.array(array, dtype=np.float64, order="C")
+        make = np.ascontiguousarray if own else partial(np.array, order="C")
+        rows = make(array, dtype=np.float64)
         finite = np.isfinite(rows)
     except (TypeError, ValueError, OverflowError):
         rows = np.full(array.shape, np.nan)

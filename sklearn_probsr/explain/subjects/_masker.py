@@ -11,7 +11,7 @@ import shap
 from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._completions import Background, Uniform
-from sklearn_probsr.distributions._data import Data
+from sklearn_probsr.distributions._data import Data, HandedOver
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._dispatch import is_registered
 from sklearn_probsr.model._checks import in_memory
@@ -129,6 +129,13 @@ def _shap_data(masker: Any) -> Any:
     )
 
 
+def _holds(data: Data, rows: Any) -> bool:
+    """Tell whether the rows of a data set are these already, and need not be kept twice."""
+    if data.columns is not None or not isinstance(rows, np.ndarray) or data.is_sparse:
+        return False
+    return rows.dtype == data.rows.dtype and np.array_equal(rows, data.rows)
+
+
 def distribution_of(masker: Any, transform: Callable[[Any], NDArray[Any]]) -> Any:
     """Return the distribution that a masker stands for; data means background rows.
 
@@ -139,5 +146,5 @@ def distribution_of(masker: Any, transform: Callable[[Any], NDArray[Any]]) -> An
         return masker if is_registered(masker) else Uniform()
     rows = transform(data)
     if isinstance(masker, Data):
-        return masker.with_rows(rows)
-    return Background(rows, _shares(masker.weights) if _is_summary(masker) else None)
+        return masker if _holds(masker, rows) else masker.with_rows(rows)
+    return Background(HandedOver(rows), _shares(masker.weights) if _is_summary(masker) else None)
