@@ -8,6 +8,7 @@ grid point holds acts on a node by a few moments of these distances (Proposition
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ __all__ = ["Crowd", "crowd_factors", "crowd_spectrum"]
 
 # Moments of a grid point.
 _MOMENTS = 16
+# So many of them are transformed at once: all take as much memory as there is data.
+_AT_ONCE = 2
 # What the others would add at a node up to M / 2: (pi / 2)^16 / 16!, and a tenth (Proposition 50).
 _LEFT_OUT = 8e-11
 # exp(pi / 2), above: what the moments of a point weigh together.
@@ -74,28 +77,34 @@ def crowd_factors(law: Crowd, degree: int) -> tuple[NDArray[np.float64], float]:
     table = np.zeros((points, _MOMENTS))
     _moments(law.shares, law.chances, law.width, law.centre, points, table)
     size = float(np.sqrt((table[:, 0] ** 2).sum()))
-    waves = np.conj(np.fft.rfft(np.ascontiguousarray(table.T))[:, 1 : degree + 1])
     turn = 2j * math.pi / points * np.arange(1.0, degree + 1)
-    total = waves[-1] / (_MOMENTS - 1)
-    for r in range(_MOMENTS - 2, -1, -1):  # Horner's rule, of sum (i q)^r m_r / r!
-        total = (waves[r] + turn * total) / max(r, 1)
+    total = np.zeros(degree, dtype=np.complex128)
+    for first in range(_MOMENTS - _AT_ONCE, -1, -_AT_ONCE):
+        some = np.ascontiguousarray(table[:, first : first + _AT_ONCE].T)
+        waves = np.conj(np.fft.rfft(some)[:, 1 : degree + 1])
+        for r in range(_AT_ONCE - 1, -1, -1):  # Horner's rule, of sum (i q)^r m_r / r!
+            total = (waves[r] + turn * total) / max(first + r, 1)
     error = _LEFT_OUT + _WEIGHT * (
         (len(law.shares) + 100) * UNIT + _FFT_ERROR * math.log2(points) * math.sqrt(points) * size
     )
     return total.view(np.float64).reshape(-1, 2), error
 
 
-def crowd_spectrum(head: list[Crowd], rest: list[Crowd], degree: int, most_cells: int) -> Spectrum:
+def crowd_spectrum(
+    head: Collection[Crowd], rest: Collection[Crowd], degree: int, most_cells: int
+) -> Spectrum:
     """Tabulate the factors of the head at the nodes that the rest leaves (Propositions 24, 50).
 
     The rest is multiplied up one by one, and once its product is negligible at high nodes nothing
-    is computed there any more.
+    is computed there any more. Each law is asked for once: together they are as large as the data.
     """
     while not rest and degree * len(head) > most_cells and degree > 1:
         degree //= 2
     product = np.ones(degree, dtype=np.complex128)
     live, off = np.arange(degree), 0.0
+    reached: list[float] = []
     for law in rest:
+        reached.append(_reach(law))
         factor, error = _at(law, live)
         product, off = product * factor, off + error
         stay = live_nodes(np.abs(product), live, degree)
@@ -108,11 +117,12 @@ def crowd_spectrum(head: list[Crowd], rest: list[Crowd], degree: int, most_cells
     vaaler, fejer = coefficient_table(node, degree)
     factors = np.empty((len(head), len(live), 2))
     for u, law in enumerate(head):
+        reached.append(_reach(law))
         factor, error = _at(law, live)
         factors[u], off = factor.view(np.float64).reshape(-1, 2), off + error
-    reach = sum(2 * law.width * (1 + law.doubt / (6 * UNIT)) for law in head + rest)
+    reach = math.fsum(reached)
     total = 2 * coefficient_sum(degree)
-    products = len(head + rest) * 4 * UNIT
+    products = len(reached) * 4 * UNIT
     error = total * (off + products) * 1.001 + degree * UNIT * (40 * (reach + 1) + 8 * total)
     return Spectrum(
         degree,
@@ -122,6 +132,11 @@ def crowd_spectrum(head: list[Crowd], rest: list[Crowd], degree: int, most_cells
         np.ascontiguousarray(product).view(np.float64).reshape(-1, 2),
         factors,
     )
+
+
+def _reach(law: Crowd) -> float:
+    """Return what a law adds to the reach of errors of its values (Proposition 50)."""
+    return 2 * law.width * (1 + law.doubt / (6 * UNIT))
 
 
 def _at(law: Crowd, live: NDArray[np.intp]) -> tuple[NDArray[np.complex128], float]:

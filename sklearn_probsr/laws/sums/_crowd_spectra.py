@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +105,7 @@ class CrowdShared(Shared):
         rest = [u for u in [*units, *self.others] if u not in inside]
         rest.sort(key=lambda u: -self.variance[u])
         spectrum = crowd_spectrum(
-            [self._law(u) for u in head], [self._law(u) for u in rest], degree, _MOST_CELLS
+            _Laws(self._law, head), _Laws(self._law, rest), degree, _MOST_CELLS
         )
         return spectrum._replace(
             far=self.inner.far, reach=self.inner.reach, variance=self.inner.variance
@@ -122,3 +125,17 @@ class CrowdShared(Shared):
         least = sum((end[0] for end in seen.ends), start=Fraction(0))
         cut = clamped((seen.threshold - least) / self.period) - math.fsum(self.centre)
         return cut, cut
+
+
+@dataclass(frozen=True)
+class _Laws(Sequence[Crowd]):
+    """Laws of some units, made one by one: together they are as large as the data."""
+
+    make: Callable[[int], Crowd]
+    units: list[int]
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.make(self.units[place])
