@@ -36,9 +36,13 @@ class Purse(NamedTuple):
 
 
 def gains_at_prices(
-    gains: NDArray[np.int64], prices: NDArray[np.int64], step: int, steps: int
+    gains: NDArray[np.int64],
+    order: NDArray[np.intp],
+    prices: NDArray[np.int64],
+    step: int,
+    steps: int,
 ) -> NDArray[np.int64]:
-    """Return the most that members from a place on can add to each row, at every price.
+    """Return the most that members from a place of an order on can add to each row, at every price.
 
     (steps + 1, h + 1, n): prices are rounded down to steps, so that a choice is never taken for
     dearer than it is (Proposition 92).
@@ -50,18 +54,18 @@ def gains_at_prices(
         most[:, p] = after
         price = int(prices[p]) // step
         if price <= steps:
-            taken = after[: steps + 1 - price] + gains[p]
+            taken = after[: steps + 1 - price] + gains[order[p]]
             np.maximum(after[price:], taken, out=most[price:, p])
     return most
 
 
 @kernel
 def cheapest_rows(
-    rows: Rows, most: NDArray[np.int64], step: int, purse: Purse
+    rows: Rows, order: NDArray[np.intp], most: NDArray[np.int64], step: int, purse: Purse
 ) -> tuple[int, NDArray[np.bool_]]:
     """Go through the sets that cost at most a limit, which falls with every set that is found.
 
-    ``most`` is what `gains_at_prices` returns.
+    ``most`` is what `gains_at_prices` returns; prices and sets are in the order of the members.
 
     Returns
     -------
@@ -97,7 +101,7 @@ def cheapest_rows(
                 taken[position] = new = True
                 price += purse.prices[position]
                 size += 1
-                shift(margins, rows, position, 1)
+                shift(margins, rows, order[position], 1)
             position += 1
             continue
         position -= 1
@@ -108,6 +112,6 @@ def cheapest_rows(
         taken[position] = False
         price -= purse.prices[position]
         size -= 1
-        shift(margins, rows, position, -1)
+        shift(margins, rows, order[position], -1)
         position += 1
     return -1, sets[:kept]

@@ -49,13 +49,16 @@ class RowsScout(Scout):
         short = np.maximum(-rows.margins, 0)
         rivals = max(len(rows.margins) // max(len(rows.weights), 1), 1)
         weights = np.repeat(rows.weights.astype(np.float64), rivals)
-        worth = np.minimum(rows.gains, short).astype(np.float64) @ weights
+        # Line by line: the gains may be as large as the data.
+        worth = np.array(
+            [np.minimum(gain, short).astype(np.float64) @ weights for gain in rows.gains]
+        )
         ratio = [max(worth[j], 0.0) / about(Fraction(prices[u])) for j, u in enumerate(members)]
         places = sorted(range(len(members)), key=lambda j: -ratio[j])
         order = [members[j] for j in places]
         monotone = not bool((rows.gains < 0).any())
         super().__init__(order, prices, verdict, monotone, worth[places].tolist())
-        self.rows = rows._replace(gains=np.ascontiguousarray(rows.gains[places]))
+        self.rows, self._lines = rows, np.array(places, dtype=np.intp)
         self._rivals, self._spare, self._floor = rivals, spare, floor
         self._prices, self._bits = Rounded.of(self.prices)
         self._most, self._step = np.zeros((0, 0, 0), dtype=np.int64), 1
@@ -74,7 +77,7 @@ class RowsScout(Scout):
         limit >>= self._bits
         self._tabulate(limit)
         at = rest[0] if rest else len(self.order)
-        margins = self.rows.margins + self.rows.gains[list(taken)].sum(axis=0)
+        margins = self.rows.margins + self.rows.gains[self._lines[list(taken)]].sum(axis=0)
         best = self._most[limit // self._step, at]
         lost = (margins + best < self._floor).reshape(-1, self._rivals).any(axis=1)
         return int(self.rows.weights[lost].sum()) > self._spare
@@ -92,7 +95,7 @@ class RowsScout(Scout):
         purse = Purse(
             self._prices, self._bits == 0, paid, most, self._spare, self._floor, branches, ROOM
         )
-        verdict, sets = cheapest_rows(self.rows, self._most, self._step, purse)
+        verdict, sets = cheapest_rows(self.rows, self._lines, self._most, self._step, purse)
         sure = np.full(len(sets), self._floor >= 0)
         return self.judged(sets, sure, limit, verdict == 1)
 
@@ -104,4 +107,4 @@ class RowsScout(Scout):
         steps = max(min(_MOST_STEPS, _MOST_CELLS // cells, limit), 1)
         self._step = limit // steps + 1
         steps = limit // self._step
-        self._most = gains_at_prices(self.rows.gains, self._prices, self._step, steps)
+        self._most = gains_at_prices(self.rows.gains, self._lines, self._prices, self._step, steps)

@@ -24,11 +24,12 @@ def test_the_cheapest_set_is_that_of_all_sets(rivals, lowest):
             rng.integers(1, 4, n),
             rng.integers(lowest, 7, (h, n * rivals)),
         )
+        order = rng.permutation(h)
         prices, most = rng.integers(1, 9, h), int(rng.integers(1, 8))
         floor, spare = -int(rng.integers(0, 2)), int(rng.integers(0, rows.weights.sum() + 1))
         reached = []
         for bits in product((0, 1), repeat=h):
-            margins = (rows.margins + np.array(bits, dtype=np.int64) @ rows.gains).reshape(
+            margins = (rows.margins + np.array(bits, dtype=np.int64) @ rows.gains[order]).reshape(
                 n, rivals
             )
             lost = int(rows.weights[(margins < floor).any(axis=1)].sum())
@@ -36,10 +37,10 @@ def test_the_cheapest_set_is_that_of_all_sets(rivals, lowest):
                 reached.append((int(np.array(bits, dtype=np.int64) @ prices), bits))
         limit = int(prices.sum())
         for step in (1, 3):
-            table = gains_at_prices(rows.gains, prices, step, limit // step)
+            table = gains_at_prices(rows.gains, order, prices, step, limit // step)
             for exact in (True, False):
                 purse = Purse(prices, exact, limit, most, spare, floor, 10**6, 256)
-                verdict, sets = cheapest_rows(rows, table, step, purse)
+                verdict, sets = cheapest_rows(rows, order, table, step, purse)
                 assert verdict == 1
                 met = {tuple(mask.astype(int).tolist()) for mask in sets}
                 assert met <= {bits for _, bits in reached}
@@ -52,9 +53,9 @@ def test_too_few_branches_or_too_little_room_prove_nothing():
     """Then what was met is returned all the same."""
     rows = Rows(np.array([-1, -1]), np.array([1, 1]), np.eye(2, dtype=np.int64) + 1)
     prices = np.array([1, 1])
-    table = gains_at_prices(rows.gains, prices, 1, 2)
+    table = gains_at_prices(rows.gains, np.arange(2), prices, 1, 2)
     for branches, room, floor in ((1, 8, 0), (100, 1, -1)):
         purse = Purse(prices, True, 2, 2, 2 if room == 1 else 0, floor, branches, room)
-        verdict, sets = cheapest_rows(rows, table, 1, purse)
+        verdict, sets = cheapest_rows(rows, np.arange(2), table, 1, purse)
         assert verdict == -1
         assert len(sets) <= room
