@@ -8,16 +8,23 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import shap
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import (
     ArgmaxModel,
     Background,
     LinearModel,
     Marginals,
+    SufficientReasonExplainer,
     Unit,
+    compare,
     sufficient_reason,
 )
+from sklearn_probsr.engines.rows import _branch_and_bound, _rounded_search
 from sklearn_probsr.laws.rows import _parted_view
 from tests.benchmarks.cases import DELTA
 from tests.benchmarks.measure import best_times, run_process
@@ -37,19 +44,28 @@ OTHERS = (
     ("sample of 1,000", 50_000, 30, 60, 0.0, 15),
 )
 CLASSES = {"three classes": 3, "ten classes": 10}
-# Rows, columns and classes of which memory is measured.
+# What is asked, rows, columns and classes of which memory is measured.
 MEMORY = (
-    (50_000, 30, 2),
-    (10_000, 100, 2),
-    (200_000, 30, 2),
-    (50_000, 30, 3),
-    (50_000, 30, 10),
-    (10_000, 100, 10),
+    ("reasons", 50_000, 30, 2),
+    ("reasons", 10_000, 100, 2),
+    ("reasons", 200_000, 30, 2),
+    ("reasons", 50_000, 30, 3),
+    ("reasons", 50_000, 30, 10),
+    ("reasons", 10_000, 100, 10),
+    ("proofs", 50_000, 30, 2),
+    ("proofs", 10_000, 100, 2),
+    ("proofs", 50_000, 30, 10),
+    ("a frame", 50_000, 30, 2),
+    ("marginals", 50_000, 30, 3),
+    ("sample of 1,000", 50_000, 30, 2),
+    ("50 rows at once", 50_000, 30, 2),
+    ("compare", 50_000, 30, 3),
+    ("a Pipeline", 50_000, 30, 2),
 )
 GROWTH = (1_000, 10_000, 100_000, 1_000_000)
 _DRAWN = """
-from tests.benchmarks.rows import draw, explain, warm_up
-warm_up({d}, {classes})
+from tests.benchmarks.rows import WAYS, draw, warm_up
+warm_up({what!r}, {d}, {classes})
 case = draw({n}, {d}, {classes})
 """
 
@@ -95,8 +111,11 @@ def tables() -> Iterator[Table]:
     yield Table(
         "Large real-valued backgrounds: memory",
         "The peak memory of set-up and rows of several classes, beyond the user's own X, over the "
-        "size of X as float64: the peak of one process less that of another that only draws X.",
-        ("rows", "d", "classes", "X", "peak"),
+        "size of X as float64: the peak of one process less that of another that only draws X. "
+        "Proofs: `prove=True`. A frame: `Background` of a DataFrame of X. 50 rows at once: an "
+        "explainer of that model. A Pipeline: that of a scaler and a logistic regression, over a "
+        "frame with an index of its own.",
+        ("what", "rows", "d", "classes", "X", "peak"),
         tuple(_memory(*asked) for asked in MEMORY),
     )
 
@@ -109,19 +128,63 @@ def draw(n: int, d: int, classes: int = 2) -> Case:
     return Case(model, rng.standard_normal((n, d)), rng.standard_normal((ASKED, d)))
 
 
-def explain(case: Case) -> None:
+def explain(
+    case: Case, over: Callable[[Any], Any] = Background, prove: bool | str = "auto"
+) -> None:
     """Explain all rows that are asked for, from a background that is new."""
-    law = Background(case.rows)
+    law = over(case.rows)
     for x in case.asked:
-        sufficient_reason(case.model, x, delta=DELTA, distribution=law)
+        sufficient_reason(case.model, x, delta=DELTA, distribution=law, prove=prove)
 
 
-def warm_up(d: int, classes: int) -> None:
+def explain_frame(case: Case) -> None:
+    """Explain the same from a background that is a frame."""
+    explain(case, lambda rows: Background(_frame(rows)))
+
+
+def explain_many(case: Case) -> None:
+    """Explain 50 rows in one call of an explainer."""
+    asked = np.random.default_rng(2).standard_normal((50, case.rows.shape[1]))
+    SufficientReasonExplainer(case.model, Background(case.rows), delta=DELTA)(asked)
+
+
+def explain_pipeline(case: Case) -> None:
+    """Explain a Pipeline, which is fitted on few rows, over a frame with its own index."""
+    rng = np.random.default_rng(3)
+    few = _frame(rng.standard_normal((300, case.rows.shape[1])))
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=50))
+    model.fit(few, rng.integers(0, 2, len(few)))
+    rows = _frame(case.rows)
+    rows.index = pd.RangeIndex(7, 7 + len(rows))
+    SufficientReasonExplainer(model, rows, delta=DELTA)(_frame(case.asked))
+
+
+# What memory is measured of.
+WAYS: dict[str, Callable[[Case], object]] = {
+    "reasons": explain,
+    "proofs": partial(explain, prove=True),
+    "a frame": explain_frame,
+    "marginals": partial(explain, over=Marginals.fit),
+    "sample of 1,000": partial(explain, over=partial(Background, sample=1_000)),
+    "50 rows at once": explain_many,
+    "compare": lambda case: compare(case.model, case.asked, Background(case.rows)),
+    "a Pipeline": explain_pipeline,
+}
+
+
+def warm_up(what: str, d: int, classes: int) -> None:
     """Load all that is compiled, for few rows and for many, by rows that take no memory."""
-    explain(draw(500, d, classes))
+    WAYS[what](draw(3_000, d, classes))
     many, _parted_view._MANY_CELLS = _parted_view._MANY_CELLS, 0
-    explain(draw(60, d, classes))
+    few = _branch_and_bound.FEW_BYTES
+    _branch_and_bound.FEW_BYTES = _rounded_search.FEW_BYTES = 0
+    WAYS[what](draw(60, d, classes))
+    _branch_and_bound.FEW_BYTES = _rounded_search.FEW_BYTES = few
     _parted_view._MANY_CELLS = many
+
+
+def _frame(rows: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=[f"x{j}" for j in range(rows.shape[1])], copy=False)
 
 
 def _model(weights: np.ndarray, threshold: float) -> LinearModel:
@@ -244,10 +307,10 @@ def _growth() -> Table:
     )
 
 
-def _memory(n: int, d: int, classes: int) -> Row:
-    drawn = _DRAWN.format(n=n, d=d, classes=classes)
+def _memory(what: str, n: int, d: int, classes: int) -> Row:
+    drawn = _DRAWN.format(what=what, n=n, d=d, classes=classes)
     alone = run_process(drawn).peak
-    peak = run_process(drawn + "explain(case)\n").peak - alone
+    peak = run_process(drawn + f"WAYS[{what!r}](case)\n").peak - alone
     size = 8 * n * d
-    cells = (f"{n:,}", str(d), str(classes), f"{size / 1e6:.0f} MB", times(peak / size))
+    cells = (what, f"{n:,}", str(d), str(classes), f"{size / 1e6:.0f} MB", times(peak / size))
     return Row(cells, *at_most(peak / size, 3, "x"))

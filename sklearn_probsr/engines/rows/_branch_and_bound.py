@@ -23,8 +23,8 @@ __all__ = [
 # With more numbers in the table of all rows a branch and bound would take too long.
 MOST_CELLS = 2**26
 # Its table takes no more bytes than these, or than half of the gains: of more rows it has the
-# hardest (Lemma 160).
-FEW_BYTES = 2**22
+# hardest (Lemma 160). Before several rivals it has more: all gains are at hand for few rows only.
+FEW_BYTES, _RIVAL_BYTES = 2**22, 2**25
 
 
 def promising(highest: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -129,7 +129,7 @@ def _part(rows: Rows, order: NDArray[np.intp], size: int, floor: int) -> tuple[R
     h, n = len(rows.gains), len(rows.weights)
     rivals = len(rows.margins) // max(n, 1)
     each = 8 * rivals * ((size + 2) * (h + 1) + 1)
-    room = max(FEW_BYTES, rows.gains.nbytes // 2)
+    room = max(FEW_BYTES if rivals == 1 else _RIVAL_BYTES, rows.gains.nbytes // 2)
     if n * each <= room:
         return rows._replace(gains=rows.gains[order]), 0
     hard = hardest(rows, size, needs_of(rows, floor, size + 1), room // each)

@@ -12,6 +12,8 @@ __all__ = ["narrowed", "open_rows"]
 
 # The most numbers of which rows are sorted: branch and bound, which gains from that, has a budget.
 _MOST_SORTED = 2**19
+# The most that are copied, which is faster, rather than written over.
+_MOST_COPIED = 2**17
 
 
 def open_rows(
@@ -69,7 +71,7 @@ def narrowed(rows: Rows, doubt: int) -> tuple[Rows, int]:
         # Not worth moving; rows that are always kept are then counted as the others are.
         return Rows(margins, rows.weights.copy(), rows.gains), 0
     places = left if rivals == 1 else (left[:, None] * rivals + np.arange(rivals)).ravel()
-    if few:
+    if rows.gains.size <= _MOST_COPIED:
         return Rows(margins[places], rows.weights[left], rows.gains.take(places, axis=1)), kept
     m = len(places)
     flat = rows.gains.ravel()

@@ -112,7 +112,7 @@ def test_branch_and_bound_before_rivals_has_a_table_of_some(
         return int(below.reshape(n, 2).any(axis=1).sum())
 
     for room in (0, 10_000):
-        monkeypatch.setattr(_branch_and_bound, "FEW_BYTES", room)
+        monkeypatch.setattr(_branch_and_bound, "_RIVAL_BYTES", room)
         for size in range(4):
             least = min(lost(s) for s in all_sets(list(range(6))) if len(s) == size)
             verdict, chosen, _ = branch_and_bound(rows, size, n - least, 0, 10**6)

@@ -2,8 +2,10 @@
 
 import tracemalloc
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -11,10 +13,13 @@ from sklearn_probsr import (
     ArgmaxModel,
     Background,
     LinearModel,
+    Marginals,
     SufficientReasonExplainer,
     Unit,
+    compare,
     sufficient_reason,
 )
+from sklearn_probsr.engines.rows import _branch_and_bound, _rounded_search
 from tests.interpreted import long_loops
 
 
@@ -61,6 +66,102 @@ def test_an_explainer_takes_no_more(classes: int):
         assert (SufficientReasonExplainer(model, X)(X[:3]).reasons.lower >= 0.95).all()
 
     assert _peak(explain) < 3 * X.nbytes
+
+
+@long_loops
+@pytest.mark.parametrize(
+    ("n", "classes", "delta"),
+    [(20_000, 2, 0.9), (20_000, 2, 0.99), (20_000, 2, 1.0), (50_000, 10, 0.95)],
+)
+def test_proofs_take_no_more(n: int, classes: int, delta: float, monkeypatch: pytest.MonkeyPatch):
+    """A table of all rows would take as much as the data for each feature of a reason."""
+    for module in (_rounded_search, _branch_and_bound):
+        monkeypatch.setattr(module, "FEW_BYTES", 0)  # rows are few here
+    model, rows, asked = _drawn(n, 30, classes)
+    proved = []
+
+    def explain() -> None:
+        law = Background(rows)
+        for x in asked[:2]:
+            found = sufficient_reason(model, x, delta=delta, distribution=law, prove=True)
+            proved.append(found.minimality)
+
+    assert _peak(explain) < 3 * rows.nbytes
+    assert classes > 2 or set(proved) == {"minimum"}
+
+
+@long_loops
+def test_a_frame_is_kept_once():
+    """Its copy is the rows that are counted; it stays as it is when its owner changes theirs."""
+    model, rows, asked = _drawn(20_000, 30, 2)
+    names = [f"x{j}" for j in range(30)]
+    frame = pd.DataFrame(rows, columns=names, index=range(7, 20_007), copy=False)
+
+    def explain() -> None:
+        law = Background(frame)
+        for x in asked[:2]:
+            sufficient_reason(model, x, distribution=law)
+
+    assert _peak(explain) < 3 * rows.nbytes
+    law = Background(frame)
+    pd.testing.assert_frame_equal(law.source, frame)
+    before = rows.copy()
+    rows[:] = 0
+    pd.testing.assert_frame_equal(law.source, pd.DataFrame(before, frame.index, names))
+    assert (law.rows == before).all()
+    assert np.shares_memory(law.rows, np.asarray(law.source))
+
+
+@long_loops
+@pytest.mark.parametrize(
+    "ask",
+    [lambda model, X, law: SufficientReasonExplainer(model, law)(X), compare],
+    ids=["call", "compare"],
+)
+def test_a_background_that_is_passed_on_is_kept_once(ask: Callable[[Any, Any, Any], Any]):
+    """Many rows at once, and a comparison, over rows of a model of ours."""
+    model, rows, asked = _drawn(20_000, 30, 2)
+    law = Background(rows)
+    assert SufficientReasonExplainer(model, law).distribution is law
+
+    def explain() -> None:
+        ask(model, asked, Background(rows))
+
+    assert _peak(explain) < 3 * rows.nbytes
+
+
+def test_rows_that_an_explainer_makes_are_its_own():
+    """They are not copied again, and what the user has can be changed."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    model = LogisticRegression().fit(X, X[:, 0] > 0)
+    explainer = SufficientReasonExplainer(model, X)
+    before = explainer(X[:5]).reasons.lower.tolist()
+    asked, X[:] = X[:5].copy(), 7.0
+    assert explainer(asked).reasons.lower.tolist() == before
+
+
+@long_loops
+def test_marginals_of_many_values_take_no_more():
+    """Laws of the columns are made one by one, as are the moments that a spectrum is made of."""
+    model, rows, asked = _drawn(50_000, 30, 3)
+
+    def explain() -> None:
+        law = Marginals.fit(rows)
+        for x in asked[:2]:
+            sufficient_reason(model, x, delta=0.9, distribution=law)
+
+    assert _peak(explain) < 3 * rows.nbytes
+
+
+def _drawn(n: int, d: int, classes: int) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return a model of real-valued columns, rows, and rows to explain."""
+    rng = np.random.default_rng(0)
+    weights, units = rng.standard_normal((classes, d)), [Unit.real(f"x{j}", j) for j in range(d)]
+    rows, asked = rng.standard_normal((n, d)), rng.standard_normal((6, d))
+    if classes == 2:
+        return LinearModel(weights[0], 0.1, units=units), rows, asked
+    return ArgmaxModel(weights, np.zeros(classes), units=units), rows, asked
 
 
 def _peak(explain: Callable[[], None]) -> int:
