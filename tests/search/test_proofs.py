@@ -20,12 +20,14 @@ from sklearn_probsr import (
     Marginals,
     Product,
     SufficientReason,
+    Unit,
     UnreachableError,
     guarantee,
     sufficient_reason,
     sufficient_reasons,
 )
 from sklearn_probsr.laws._task import Effort, Limits
+from sklearn_probsr.laws.rows import _rows_prover
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.search import _arguments
 from tests.interpreted import examples
@@ -300,3 +302,20 @@ def test_wrong_efforts_get_one_clear_error(arguments: dict[str, Any], message: s
     """What was wrong and what was received."""
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         sufficient_reason(LinearModel([1.0], 0.5), [1], **arguments)
+
+
+def test_a_few_of_many_rows_prove_what_all_of_them_do(monkeypatch: pytest.MonkeyPatch):
+    """That nothing can be left out is claimed of the same sets, whichever rows are asked first."""
+    rng = np.random.default_rng(5)
+    model = LinearModel(rng.normal(size=12), 0.2, units=[Unit.real(f"x{j}", j) for j in range(12)])
+    rows, asked = rng.normal(size=(400, 12)), rng.normal(size=(20, 12))
+    told = []
+    for many in (2**62, 0):
+        monkeypatch.setattr(_rows_prover, "_MANY_REMOVALS", many)
+        law = Background(rows)
+        found = [
+            sufficient_reason(model, x, delta=0.95, distribution=law, prove=False) for x in asked
+        ]
+        told.append([(one.features, one.guarantee, one.minimality) for one in found])
+    assert told[0] == told[1]
+    assert "subset-minimal" in {word for *_, word in told[0]}

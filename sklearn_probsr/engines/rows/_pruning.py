@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.rows._counts import Rows, count, shift, worst_of
 
-__all__ = ["are_needed", "lose", "prune"]
+__all__ = ["are_needed", "exposed", "lose", "prune"]
 
 # Rows after which it is seen whether enough are lost.
 _BLOCK = 512
@@ -86,6 +86,23 @@ def are_needed(rows: Rows, chosen: NDArray[np.intp], mixed: int, needed: int, do
         if not _surely_lost(margins, rows.weights, doubt, spare):
             return False
     return True
+
+
+def exposed(rows: Rows, chosen: NDArray[np.intp], doubt: int) -> Rows:
+    """Return the rows of one rival that are surely lost once some one of a set is left out.
+
+    With them come the gains of the set, in its order. Mostly these rows prove that nothing can be
+    left out, and what is lost of them is lost (Lemma 53).
+    """
+    margins, most = rows.margins.copy(), np.zeros_like(rows.margins)
+    for j in chosen.tolist():
+        margins += rows.gains[j]
+        np.maximum(most, rows.gains[j], out=most)
+    at = np.flatnonzero(margins - most <= -max(doubt, 1))
+    gains = np.empty((len(chosen), len(at)), dtype=np.int64)
+    for i, j in enumerate(chosen.tolist()):
+        gains[i] = rows.gains[j][at]
+    return Rows(rows.margins[at], rows.weights[at], gains)
 
 
 @kernel

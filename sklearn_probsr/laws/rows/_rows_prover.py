@@ -16,7 +16,7 @@ from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._needs import Needs, needs_of
 from sklearn_probsr.engines.rows._programme import MOST_PRICE, solve
-from sklearn_probsr.engines.rows._pruning import are_needed, prune
+from sklearn_probsr.engines.rows._pruning import are_needed, exposed, prune
 from sklearn_probsr.engines.rows._rounded_search import Rounded, rounded_search, rounded_up
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._scout import Scout
@@ -29,6 +29,8 @@ __all__ = ["RowsProver"]
 
 # Of more gains the relaxation of a programme is too weak to prove what the other searches do not.
 _MOST_PROGRAMMED = 2**16
+# With more rows, times the sets that may be left out, a few of the rows are asked first.
+_MANY_REMOVALS = 2**20
 # With less time a programme would not get beyond its start.
 _LEAST_SECONDS = 0.05
 
@@ -146,10 +148,20 @@ class RowsProver(Prover):
         order = [*mixed, *(u for u in self.in_order(chosen) if u in self.pure)]
         word = "subset-minimal" if len(mixed) <= MOST_MIXED else "locally-minimal"
         several = len(mixed) if len(mixed) <= MOST_MIXED else 0  # too many: each alone
-        left, doubt = self.needed - self.safe, self.doubt
-        if are_needed(self.rows, self._at(order), several, left, doubt):
+        if self._are_needed(self._at(order), several):
             return chosen, word, 0.0
         return super().claim(chosen)
+
+    def _are_needed(self, chosen: NDArray[np.intp], mixed: int) -> bool:
+        """Prove that nothing can be left out of a set, by a few of many rows if these suffice."""
+        rows, left = self.rows, self.needed - self.safe
+        n = len(rows.weights)
+        if 2**mixed * n > _MANY_REMOVALS and len(rows.margins) == n:
+            few = exposed(rows, chosen, self.doubt)
+            enough = left - int(rows.weights.sum()) + int(few.weights.sum())  # loses as much
+            if are_needed(few, np.arange(len(chosen)), mixed, enough, self.doubt):
+                return True
+        return are_needed(rows, chosen, mixed, left, self.doubt)
 
     def best_of(self, size: int) -> set[int]:
         """Return the best set found of at most a size."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr.engines.rows._counts import Rows
-from sklearn_probsr.engines.rows._pruning import are_needed, lose, prune
+from sklearn_probsr.engines.rows._pruning import are_needed, exposed, lose, prune
 from tests.engines.rows.cases import all_sets, kept, some_rows
 
 
@@ -39,6 +39,28 @@ def test_nothing_can_be_left_out(seed: int, mixed: int) -> None:
     assert are_needed(rows, order, mixed, best + 1, 0)
     assert not are_needed(rows, order, mixed, best, 0)
     assert not are_needed(rows, order, mixed, best + 1, 10**6)
+
+
+@pytest.mark.parametrize("doubt", [0, 2])
+@pytest.mark.parametrize("seed", range(20))
+def test_what_exposed_rows_prove_is_so_of_all(seed: int, doubt: int) -> None:
+    """They are those that some one removal surely loses; of single removals they tell as much."""
+    rows = some_rows(seed, seed % 2 == 0)
+    order = np.array([3, 1, 5, 0, 2])
+    few = exposed(rows, order, doubt)
+    margins = rows.margins + rows.gains[order].sum(axis=0)
+    lost = [(margins - rows.gains[j] < 0) & (margins - rows.gains[j] <= -doubt) for j in order]
+    at = np.flatnonzero(np.any(lost, axis=0) | ((margins < 0) & (margins <= -doubt)))
+    assert few.margins.tolist() == rows.margins[at].tolist()
+    assert few.weights.tolist() == rows.weights[at].tolist()
+    assert few.gains.tolist() == rows.gains[order][:, at].tolist()
+    total, part = int(rows.weights.sum()), int(few.weights.sum())
+    for spare in range(total):
+        for mixed in range(6):
+            whole = are_needed(rows, order, mixed, total - spare, doubt)
+            told = are_needed(few, np.arange(5), mixed, part - spare, doubt)
+            assert whole >= told
+            assert mixed > 1 or whole == told
 
 
 @pytest.mark.parametrize("mixed", range(6))
