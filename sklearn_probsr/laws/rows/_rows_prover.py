@@ -29,6 +29,8 @@ __all__ = ["RowsProver"]
 
 # Of more gains the relaxation of a programme is too weak to prove what the other searches do not.
 _MOST_PROGRAMMED = 2**16
+# Nor does it with prices, of so many more, in seconds and with some forty megabytes.
+_MOST_PRICED = 2**18
 # With more rows, times the sets that may be left out, a few of the rows are asked first.
 _MANY_REMOVALS = 2**20
 # With less time a programme would not get beyond its start.
@@ -130,7 +132,7 @@ class RowsProver(Prover):
     def programmed(self, prices: dict[int, int], below: int) -> tuple[set[int] | None, int]:
         """Look for a set that costs less than ``below`` by an integer programme."""
         each = [prices[u] for u in self.members]
-        if max(each, default=0) > MOST_PRICE:
+        if max(each, default=0) > MOST_PRICE or self.rows.gains.size > _MOST_PRICED:
             return None, 0
         left, seconds = self.needed - self.safe, self.task.seconds
         costs = np.array(each, dtype=np.int64)
