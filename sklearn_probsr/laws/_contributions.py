@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +123,11 @@ class Listed(Contributions):
             source.denominator,
             Fraction(model.threshold) / scale,
         )
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What was made of them, once it was asked for."""
+        return {}
 
     @cached_property
     def ends(self) -> list[tuple[Fraction | int, Fraction | int]]:

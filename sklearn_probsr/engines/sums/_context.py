@@ -37,9 +37,11 @@ def _band(
 
     Freeing a unit moves the cut by its gain, on average. At most ``size + 1`` candidates are not
     free: those of the set, and the one that may replace another of it. ``far`` is how likely one of
-    them is moved, on one side (Corollary 153).
+    them is moved, on one side; from a quarter on nothing is told (Corollary 153).
     """
     n = len(candidates)
+    if far >= 0.25:
+        return -math.inf, math.inf
     gains = np.empty(n)
     total = 0.0
     spread = 0.0
@@ -157,7 +159,7 @@ def _in_context(
     if n < 2:
         return keys, found
     begun, beta, variance = free
-    band_low, band_high = _band(scene, candidates, size, spectrum.far)
+    band_low, band_high = _band(scene, candidates, size, spectrum.far.share)
     most = 0.0
     for i in range(n):
         u = candidates[i]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner
 from sklearn_probsr.engines.coins._vaaler import sin_cos_turns
+from sklearn_probsr.engines.sums._far import moved
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._spectrum import (
     FEJER,
@@ -21,7 +22,6 @@ from sklearn_probsr.engines.sums._spectrum import (
     VAALER,
     Begun,
     Spectrum,
-    moved,
 )
 
 __all__ = ["POINTS", "ROUNDED", "Ends", "tabulate"]
@@ -86,7 +86,7 @@ def tabulate(
         sway = 1.0 / (spectrum.degree + 1.0) + 2.0 * spectrum.error + spectrum.slope * scene.blur
         start = ends.start + gain
         size = max(abs(start), abs(start + (POINTS - 1) * ends.step))
-        sway += moved(spectrum, size * (1.0 + ROUNDED) + scene.blur)
+        sway += moved(spectrum.far, size * (1.0 + ROUNDED) + scene.blur)
         for i in range(nodes):
             node = spectrum.nodes[begun.live[i]]
             x, y = factor[begun.live[i], 0], factor[begun.live[i], 1]

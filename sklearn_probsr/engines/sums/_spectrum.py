@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.coins._vaaler import coefficients, sin_cos_turns
+from sklearn_probsr.engines.sums._far import NEAR, Far, moved
 
 __all__ = [
     "DROPPED",
@@ -32,7 +33,6 @@ __all__ = [
     "bounds_from",
     "copy_nodes",
     "kept_at",
-    "moved",
     "multiply",
     "narrowed",
     "roughened",
@@ -63,11 +63,7 @@ class Spectrum(NamedTuple):
     nodes: NDArray[np.float64]  # (nodes, 4)
     rest: NDArray[np.float64]  # (nodes, 2): real and imaginary parts
     factors: NDArray[np.float64]  # (units, nodes, 2)
-    # What units beyond a range are worth was moved to its end: how likely that is on one side, how
-    # far the end is from the mean, at least, and the variance of the sum at most (Proposition 152).
-    far: float = 0.0
-    reach: float = 0.0
-    variance: float = 1.0
+    far: Far = NEAR  # what was moved to the ends of ranges
 
 
 def with_signs(
@@ -90,8 +86,6 @@ def narrowed(spectrum: Spectrum, head: int) -> Spectrum:
         product,
         np.ascontiguousarray(spectrum.factors[:head, live]),
         spectrum.far,
-        spectrum.reach,
-        spectrum.variance,
     )
 
 
@@ -163,15 +157,6 @@ def after(spectrum: Spectrum, begun: Begun, units: NDArray[np.int64]) -> Begun:
 
 
 @inner
-def moved(spectrum: Spectrum, cut: float) -> float:
-    """Bound what far values that were moved change at cuts of that size (Proposition 152)."""
-    gap = spectrum.reach - cut
-    if gap <= 0.0:
-        return spectrum.far
-    return spectrum.far * (spectrum.variance / (spectrum.variance + gap * gap))
-
-
-@inner
 def _bounds_at(
     spectrum: Spectrum,
     product: NDArray[np.float64],
@@ -180,7 +165,7 @@ def _bounds_at(
     blur: float,
 ) -> tuple[float, float]:
     """Bound ``Pr[Y <= beta]`` of a centred sum from its characteristic function."""
-    error = spectrum.error + moved(spectrum, abs(beta) + blur)
+    error = spectrum.error + moved(spectrum.far, abs(beta) + blur)
     if beta >= 0.5:
         return 1.0 - error, 1.0
     if beta <= -0.5:
@@ -238,10 +223,7 @@ def roughened(spectrum: Spectrum, live: NDArray[np.int64]) -> tuple[Spectrum, in
         table[live[i], NODE], table[live[i], SIGN] = node[NODE], node[SIGN]
         table[live[i], VAALER], table[live[i], FEJER] = coefficients(node[NODE], ROUGH)
     error, slope = spectrum.error + DROPPED / ROUGH, 2.0 + 12.0 * ROUGH
-    rough = Spectrum(
-        ROUGH, error, slope, table, spectrum.rest, spectrum.factors,
-        spectrum.far, spectrum.reach, spectrum.variance,
-    )  # fmt: skip
+    rough = Spectrum(ROUGH, error, slope, table, spectrum.rest, spectrum.factors, spectrum.far)
     return rough, nodes
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines.sums._far import far_change
 from sklearn_probsr.engines.sums._planes import (
     Plane,
     Powers,
@@ -107,10 +108,11 @@ class Pairs:
         turns: list[float] = []
         each = zip(self.source.worths(law.linear), self._worths, strict=True)
         for u, ((values, _), (there, _)) in enumerate(each):
-            least, centre = seen.ends[u][0], float(shared.centre[u])
+            (least, most), centre = shared.ends[u], float(shared.centre[u])
             for value, occurs in zip(values, there.tolist(), strict=True):
                 if occurs:
-                    turns.append(float((value / seen.scale - least) / shared.period) - centre)
+                    held = max(min(value / seen.scale, most), least)
+                    turns.append(float((held - least) / shared.period) - centre)
         return np.array(turns)
 
     @property
@@ -121,11 +123,15 @@ class Pairs:
 
 
 class Place(NamedTuple):
-    """Where the cut before a rival is, in turns of its period, and how far that may be off."""
+    """Where the cut before a rival is, in turns of its period, and how far that may be off.
+
+    ``changed`` bounds how likely values that were moved make another one win there.
+    """
 
     rival: int
     cut: float
     blur: float
+    changed: float = 0.0
 
 
 class PairedSets:
@@ -159,12 +165,15 @@ class PairedSets:
     def place(self, rival: int, view: Costs, fixed: frozenset[int]) -> Place | None:
         """Return where the cut before a rival is with some units of the universe known.
 
-        None where something is too far out to be told.
+        None where floats cannot tell the numbers of the duel apart.
         """
         self.settle(fixed)
         shared = self.pairs.shared(rival)
-        found = None if shared is None else view.cut_of(fixed, shared)
-        return None if found is None else Place(rival, *found)
+        if shared is None:
+            return None
+        cut, blur = view.cut_of(fixed, shared)
+        # Either reading of a moved value is possible, before each rival (Proposition 166).
+        return Place(rival, cut, blur, 2 * far_change(shared.inner.far, abs(cut) + blur))
 
     def bounds(
         self, first: Place, second: Place, fixed: frozenset[int], level: int
@@ -178,11 +187,12 @@ class PairedSets:
             return 0.0, 1.0
         blur = scales[0] * first.blur + scales[1] * second.blur + 4 * UNIT
         free = np.array(sorted(self.universe - fixed), dtype=np.int64)
+        outside = windows[0][1] + windows[1][1] + first.changed + second.changed
         degree = _DEGREES[level]
         i, j = first.rival, second.rival
         return pair_bounds(
             self._plane(i, j, degree), self.pairs.states, self._powers_of(i, degree),
-            self._powers_of(j, degree), free, (cut, other), blur, windows[0][1] + windows[1][1],
+            self._powers_of(j, degree), free, (cut, other), blur, outside,
         )  # fmt: skip
 
     def _window(self, rival: int, fixed: frozenset[int]) -> tuple[float, float]:

@@ -14,13 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines.sums._far import far_change
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.engines.sums._spectrum import set_bounds
 from sklearn_probsr.laws._contributions import Contributions, Listed, is_open
 from sklearn_probsr.laws._rest import Duel
 from sklearn_probsr.laws._view import TOL, Row, View
+from sklearn_probsr.laws.sums._draws import kept_along
 from sklearn_probsr.laws.sums._focus import Focus
+from sklearn_probsr.laws.sums._listed_far import listed_inner
 from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._spectra import FEW_TOLD, Shared, Worth, are_few
 from sklearn_probsr.laws.sums._turns import FAR, clamped
@@ -34,8 +38,6 @@ ROUGH = 5e-3
 WIDE = 1e-3
 # The degree of spectra: lower ones need not be tried again for a set.
 _TRIED = 2**13
-# Completions that are drawn at once.
-_CHUNK = 4096
 
 
 class Moments(NamedTuple):
@@ -131,9 +133,9 @@ class Costs(View):
         needs_more = is_open(self.contributions.model, self.positive)
         return math.ceil(left) - 1 if needs_more else math.floor(left)
 
-    def question(self, fixed: Collection[int]) -> FiniteSum:
-        """Return the random sum that is left when some units are known."""
-        seen = self.listed
+    def question(self, fixed: Collection[int], held: Listed | None = None) -> FiniteSum:
+        """Return the random sum that is left when some units are known, of some values."""
+        seen = self.listed if held is None else held
         inside = set(fixed)
         free = [u for u in range(len(seen.values)) if u not in inside]
         cut = seen.cut(sum((self.known[u] for u in inside), start=Fraction(0)))
@@ -165,7 +167,18 @@ class Costs(View):
                 return rough
         if rough is None:
             return enclose_finite(self.question(fixed), delta, tol)
-        return rough.intersect(enclose_finite(self.question(fixed), delta, tol, _TRIED))
+        return rough.intersect(self._finished(fixed, delta, tol))
+
+    def _finished(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
+        """Enclose the guarantee of a set beyond spectra; what is far out stays moved there."""
+        inner = listed_inner(self.listed)
+        if inner is None or not inner.far.share:
+            return enclose_finite(self.question(fixed), delta, tol, _TRIED)
+        shared = next(found for found in map(self._spectra, (False, True)) if found is not None)
+        cut, blur = self._exact_cut(fixed, shared)
+        found = enclose_finite(self.question(fixed, inner.seen), delta, tol, _TRIED)
+        change = far_change(inner.far, abs(cut) + blur)
+        return Enclosure.proved(found.lower - change, found.upper + change)
 
     def glance(self, fixed: frozenset[int]) -> Enclosure:
         """Enclose the guarantee of a set by what is quick: by spectra where there are any."""
@@ -209,11 +222,8 @@ class Costs(View):
 
     def _bound(
         self, fixed: frozenset[int], shared: Shared, delta: Fraction | None, tol: float
-    ) -> Enclosure | None:
-        seen = self.cut_of(fixed, shared)
-        if seen is None:
-            return None
-        cut, blur = seen
+    ) -> Enclosure:
+        cut, blur = self.cut_of(fixed, shared)
         near = self._focus if self._focus and self._focus.covers(fixed, shared) else None
         free = np.array([j for u, j in shared.positions.items() if u not in fixed], dtype=np.int64)
         best = Enclosure(0.0, 1.0)
@@ -229,17 +239,21 @@ class Costs(View):
                 break
         return best
 
-    def cut_of(self, fixed: Collection[int], shared: Shared) -> tuple[float, float] | None:
-        """Return where the cut is with some units fixed, in turns, and how far that may be off.
-
-        None where something is too far out to be told.
-        """
+    def cut_of(self, fixed: Collection[int], shared: Shared) -> tuple[float, float]:
+        """Return where the cut is with some units fixed, in turns, and how far that may be off."""
         views = [self._view(u, shared) for u in sorted(fixed)]
         gains = np.array([view.gain for view in views])
         cut = shared.cut(all(view.whole for view in views))
         if abs(cut) > FAR or np.any(np.abs(gains) > FAR):
-            return None
+            return self._exact_cut(fixed, shared)
         return cut - math.fsum(gains), float(shared.blur(cut, gains))
+
+    def _exact_cut(self, fixed: Collection[int], shared: Shared) -> tuple[float, float]:
+        """Return the same with all digits, rounded once; beyond two turns they do not matter."""
+        above = self.contributions.threshold - sum(self.known[u] for u in set(fixed))
+        for u in set(range(self.n_units)).difference(fixed):
+            above -= shared.ends[u][0] + Fraction(float(shared.centre[u])) * shared.period
+        return float(max(min(above / shared.period, Fraction(2)), Fraction(-2))), 4 * UNIT
 
     def _spectra(self, whole: bool) -> Shared | None:
         if whole not in self._shared:
@@ -260,8 +274,9 @@ class Costs(View):
 
     @property
     def measured(self) -> Contributions:
-        """The contributions by whose moments units are ranked."""
-        return self.contributions
+        """Without values that are far out: rare ones would make up all of mean and variance."""
+        inner = None if are_few(self.contributions) else listed_inner(self.listed)
+        return self.contributions if inner is None else inner.seen
 
     @cached_property
     def moments(self) -> Moments:
@@ -308,34 +323,9 @@ class Costs(View):
     ) -> NDArray[np.int64]:
         """Count, of so many random completions, those that keep the class, at every size."""
         inside = {*forced, *order}
-        others = [u for u in range(self.n_units) if u not in inside]
-        units = order + others
+        units = [*order, *(u for u in range(self.n_units) if u not in inside)]
         whole = math.lcm(*(c.denominator for c in self.known))
-        laws = [self.law(u) for u in units]
-        costs = [[int(cost * whole) for cost, _ in law] for law in laws]
-        capacity = self.spare(whole)
-        reach = sum(max(map(abs, law)) for law in costs) + abs(capacity)
-        shift = max(reach.bit_length() - 53, 0)
-        cut = [np.array([cost >> shift for cost in law], dtype=np.float64) for law in costs]
-        doubt = len(units) + 1 if shift else 0
-        limit = float(capacity >> shift)
-        total = np.zeros(len(order) + 1, dtype=np.int64)
-        chances = [
-            np.array([chance / self.listed.denominator for _, chance in law]) for law in laws
-        ]
-        for start in range(0, samples, _CHUNK):
-            m = min(_CHUNK, samples - start)
-            which = np.stack([rng.choice(len(p), size=m, p=p / p.sum()) for p in chances], axis=1)
-            drawn = np.stack([values[which[:, j]] for j, values in enumerate(cut)], axis=1)
-            left = np.zeros((m, len(order) + 1))
-            left[:, -1] = drawn[:, len(order) :].sum(axis=1)
-            for k in range(len(order) - 1, -1, -1):
-                left[:, k] = left[:, k + 1] + drawn[:, k]
-            keeps = left <= limit
-            # n cut costs are short by less than n: near the limit all digits count
-            for a in np.flatnonzero((keeps & (left > limit - doubt)).any(axis=1)):
-                exact = [costs[j][which[a, j]] for j in range(len(units))]
-                for k in range(len(order) + 1):
-                    keeps[a, k] = sum(exact[k:]) <= capacity
-            total += np.count_nonzero(keeps, axis=0)
-        return total
+        laws = [[(int(cost * whole), chance) for cost, chance in self.law(u)] for u in units]
+        return kept_along(
+            laws, self.listed.denominator, self.spare(whole), len(order), samples, rng
+        )

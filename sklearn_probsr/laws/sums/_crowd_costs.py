@@ -81,17 +81,11 @@ class CrowdCosts(Costs):
             for found in map(self._spectra, (False, True))
             if found is not None and found.positions.keys() >= fixed
         )
-        # With all digits, and rounded once; beyond two turns it does not matter where it is.
-        above = self._left(fixed)
-        for u in self.contributions.by_range:
-            if u not in fixed:
-                above -= shared.ends[u][0]
-                above -= Fraction(float(shared.centre[u])) * shared.period
-        cut = float(max(min(above / shared.period, Fraction(2)), Fraction(-2)))
+        cut, blur = self._exact_cut(fixed, shared)
         free = np.array([j for u, j in shared.positions.items() if u not in fixed], dtype=np.int64)
         best = Enclosure(0.0, 1.0)
         for degree in (0, *shared.degrees) if tol >= ROUGH else shared.degrees:
-            lower, upper = set_bounds(shared.spectrum(degree), free, cut, 4 * UNIT)
+            lower, upper = set_bounds(shared.spectrum(degree), free, cut, blur)
             if self.positive:
                 lower, upper = 1 - upper, 1 - lower
             best = best.intersect(Enclosure.proved(lower, upper))

@@ -12,7 +12,7 @@ from sklearn_probsr.engines.coins._vaaler import SPREADS
 from sklearn_probsr.laws.sums._crowds import CELLS, Crowds
 from sklearn_probsr.laws.sums._periods import MARGIN, chernoff_reach
 
-__all__ = ["crowd_period"]
+__all__ = ["crowd_away", "crowd_period"]
 
 
 # Ranges that are shorter than this on their scale are measured on one of their own.
@@ -36,6 +36,17 @@ def crowd_period(seen: Crowds) -> Fraction | int:
 
 def _reach(seen: Crowds, width: NDArray[np.float64], deviation: float, side: int) -> float:
     """Return what the sum exceeds its mean by with probability ``TAIL / 2`` at most, on a side."""
+    found = crowd_away(seen, width, side)
+    return math.inf if found is None else chernoff_reach(*found, deviation)
+
+
+def crowd_away(
+    seen: Crowds, width: NDArray[np.float64], side: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return where the cells of each unit start, how far above its mean they are, and how likely.
+
+    Of the units that vary, by their outer ends; below the mean where the side is -1.
+    """
     edges = np.arange(CELLS) + (1.0 if side > 0 else 0.0)
     total, starts = int(seen.weights.sum()), [0]
     away: list[NDArray[np.float64]] = []
@@ -47,6 +58,5 @@ def _reach(seen: Crowds, width: NDArray[np.float64], deviation: float, side: int
         away.append(width[u] * outside)
         starts.append(starts[-1] + len(away[-1]))
     if not away:
-        return math.inf
-    flat = np.concatenate(away), np.concatenate(chances)
-    return chernoff_reach(np.array(starts), *flat, deviation)
+        return None
+    return np.array(starts), np.concatenate(away), np.concatenate(chances)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines.sums._crowd import Crowd, crowd_spectrum
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.laws.sums._crowds import CELLS, Crowds
-from sklearn_probsr.laws.sums._far_values import Inner, inner_of
+from sklearn_probsr.laws.sums._far_tails import Inner
+from sklearn_probsr.laws.sums._far_values import inner_of
 from sklearn_probsr.laws.sums._heads import shared_out
 from sklearn_probsr.laws.sums._spectra import Shared
 from sklearn_probsr.laws.sums._turns import clamped, turned_out
@@ -44,18 +45,12 @@ class CrowdShared(Shared):
         head, broad, rest = shared_out(seen, centre, variance, period, positive)
         degrees = [_DEGREES[-1]] if rest else list(_DEGREES)
         positions, wider = ({u: j for j, u in enumerate(some)} for some in (head, broad))
-        found = cls(contributions, period, centre, variance, positions, wider, [], [], degrees)
+        found = cls(contributions, inner, centre, variance, positions, wider, [], [], degrees)
         object.__setattr__(found, "others", rest)
-        object.__setattr__(found, "inner", inner)
         return found
 
     others: list[int]
-    inner: Inner
-
-    @property
-    def ends(self) -> list[tuple[Fraction | int, Fraction | int]]:
-        """The ends of the range of every unit that spectra tell of."""
-        return self.inner.seen.ends
+    inner: Inner[Crowds]
 
     @property
     def grain(self) -> float:  # type: ignore[override]
@@ -107,9 +102,7 @@ class CrowdShared(Shared):
         spectrum = crowd_spectrum(
             _Laws(self._law, head), _Laws(self._law, rest), degree, _MOST_CELLS
         )
-        return spectrum._replace(
-            far=self.inner.far, reach=self.inner.reach, variance=self.inner.variance
-        )
+        return spectrum._replace(far=self.inner.far)
 
     def _law(self, unit: int) -> Crowd:
         seen = self.inner.seen

@@ -15,10 +15,18 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines.coins._vaaler import SPREADS, TAIL, UNIT
 from sklearn_probsr.laws._contributions import Listed
 
-__all__ = ["EACH", "MARGIN", "chernoff_reach", "listed_period", "log_moments"]
+__all__ = [
+    "EACH",
+    "EXPONENTS",
+    "MARGIN",
+    "chernoff_reach",
+    "listed_away",
+    "listed_period",
+    "log_moments",
+]
 
 # Chernoff's exponents that are tried, in inverse standard deviations.
-_EXPONENTS = np.geomspace(0.5, 64.0, 29)
+EXPONENTS = np.geomspace(0.5, 64.0, 29)
 # More than the rounding of chances and exponentials, relatively (Proposition 52).
 MARGIN = 1e-6
 # The same for the logarithm of one unit's moment.
@@ -40,7 +48,7 @@ def chernoff_reach(
     """
     if not deviation:
         return math.inf
-    exponents = _EXPONENTS / deviation
+    exponents = EXPONENTS / deviation
     best = math.inf
     moments = log_moments(starts, away, chances, exponents)
     for exponent, each in zip(exponents.tolist(), moments, strict=True):
@@ -83,13 +91,21 @@ def listed_period(seen: Listed) -> int | None:
 
 def _reach(seen: Listed, side: int) -> float:
     """Return what the sum exceeds its mean by on a side, in widths, but for ``TAIL / 2``."""
-    _, means, variances = seen.moments
+    deviation = math.sqrt(float(seen.moments[2].sum()))
+    return chernoff_reach(*listed_away(seen, side), deviation)
+
+
+def listed_away(
+    seen: Listed, side: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Return where the values of each unit start, how far above its mean they are, and how likely.
+
+    In widths of the widest, no less than they are; below the mean where the side is -1.
+    """
     flat: list[float] = []
-    for v, mean in zip(seen.values, means.tolist(), strict=True):
+    for v, mean in zip(seen.values, seen.moments[1].tolist(), strict=True):
         # A mean of n values between 0 and 1 is off by less than (n + 2) roundings.
         doubt = 2 * (len(v) + 4) * UNIT
         flat.extend(side * ((c - v[0]) / seen.widest - mean) + doubt for c in v)
     chances = [chance / seen.denominator for each in seen.chances for chance in each]
-    starts = np.cumsum([0, *map(len, seen.values)])
-    deviation = math.sqrt(float(variances.sum()))
-    return chernoff_reach(starts, np.array(flat), np.array(chances), deviation)
+    return np.cumsum([0, *map(len, seen.values)]), np.array(flat), np.array(chances)

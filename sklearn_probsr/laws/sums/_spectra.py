@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,10 @@ from sklearn_probsr.engines.sums._tabulation import Law, build_spectrum
 from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._seen import distinct
 from sklearn_probsr.laws.sums._categories import ExactAtoms, Facts, exact_atoms
+from sklearn_probsr.laws.sums._far_tails import Inner
 from sklearn_probsr.laws.sums._heads import shared_out
-from sklearn_probsr.laws.sums._periods import listed_period
-from sklearn_probsr.laws.sums._turns import FAR, clamped
+from sklearn_probsr.laws.sums._listed_far import listed_inner
+from sklearn_probsr.laws.sums._turns import FAR, clamped, turned_out
 from sklearn_probsr.model._exact import row_sums
 
 __all__ = ["FEW_TOLD", "Outlook", "Shared", "Worth", "are_few", "ranks"]
@@ -59,7 +60,8 @@ class Shared:
 
     Attributes
     ----------
-    period : Fraction or int
+    inner : Inner
+        Without what is far out; with the period.
     centre : ndarray
         What each unit contributes on average above the least that it can, in turns.
     variance : ndarray
@@ -75,7 +77,7 @@ class Shared:
     """
 
     contributions: Contributions
-    period: Fraction | int
+    inner: Inner[Any]
     centre: NDArray[np.float64]
     variance: NDArray[np.float64]
     positions: dict[int, int]
@@ -85,9 +87,15 @@ class Shared:
     degrees: list[int]
 
     @property
+    def period(self) -> Fraction | int:
+        """What one turn is."""
+        return self.inner.period
+
+    @property
     def ends(self) -> list[tuple[Fraction | int, Fraction | int]]:
         """The least and the most of every unit that spectra tell of."""
-        return self.contributions.ends
+        ends: list[tuple[Fraction | int, Fraction | int]] = self.inner.seen.ends
+        return ends
 
     @property
     def searched(self) -> list[int]:
@@ -125,6 +133,9 @@ class Shared:
         return self._built[key]
 
     def _build(self, degree: int, whole: bool) -> Spectrum:
+        return self._listed(degree, whole)._replace(far=self.inner.far)
+
+    def _listed(self, degree: int, whole: bool) -> Spectrum:
         if whole:
             return build_spectrum(self.head, self.rest, degree, _MOST_CELLS)
         n = len(self.positions)
@@ -164,12 +175,14 @@ class Shared:
         starts = [0]
         seen = self.contributions
         assert isinstance(seen, Listed)
-        for v, chances in zip(seen.values, seen.chances, strict=True):
+        each = zip(seen.values, seen.chances, self.ends, strict=True)
+        for v, chances, (least, most) in each:
             pairs = list(zip(v, chances, strict=True))[:: -1 if positive else 1]
-            total = 0
+            total, near = 0, least == v[0] and most == v[-1]
             for c, chance in pairs:
                 total += chance
-                turns.append(float((c - v[0]) / self.period))
+                above = (c - least) / self.period if near else Fraction(c - least) / self.period
+                turns.append(float(above) if near else turned_out(Fraction(above)))
                 sums.append(total)
             starts.append(len(turns))
         return np.array(starts), np.array(turns), ranks(sums)
@@ -187,21 +200,22 @@ class Shared:
     @classmethod
     def of(cls, contributions: Listed, positive: bool | None) -> Shared | None:
         """Build them, for a class or whole; None where floats cannot tell the numbers apart."""
-        values = contributions.values
-        period = listed_period(contributions)
-        if period is None:
+        inner = listed_inner(contributions)
+        if inner is None:
             return None
+        seen, period = inner.seen, inner.period
+        values = seen.values
         raw = [
             (
                 np.array([(c - v[0]) / period for c in v]),
-                np.array([chance / contributions.denominator for chance in chances]),
+                np.array([chance / seen.denominator for chance in chances]),
             )
-            for v, chances in zip(values, contributions.chances, strict=True)
+            for v, chances in zip(values, seen.chances, strict=True)
         ]
         centre = np.array([float((turns * chances).sum()) for turns, chances in raw])
         laws = [Law(t - c, p) for (t, p), c in zip(raw, centre, strict=True)]
         variance = np.array([float((law.turns**2 * law.chances).sum()) for law in laws])
-        head, broad, rest = shared_out(contributions, centre, variance, period, positive)
+        head, broad, rest = shared_out(seen, centre, variance, period, positive)
         largest = min(2**16, 2 ** math.floor(math.log2(_MOST_CELLS / len(head))))
         degrees = [min(2**12, largest), min(2**14, largest), largest]
         if are_few(contributions):
@@ -211,7 +225,7 @@ class Shared:
             degrees = [2**15 if crowded else 2**17]
         positions, wider = ({u: j for j, u in enumerate(some)} for some in (head, broad))
         return cls(
-            contributions, period, centre, variance, positions, wider,
+            contributions, inner, centre, variance, positions, wider,
             [laws[u] for u in broad], [laws[u] for u in rest], sorted(set(degrees)),
         )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Values far out over marginals of many rows: moved, accounted for, and held against the truth."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.laws.sums import _crowds, _far_values
 from sklearn_probsr.laws.sums._crowds import Crowds
+from sklearn_probsr.laws.sums._far_ranges import Away
 from sklearn_probsr.laws.sums._far_values import inner_of
 from tests.interpreted import long_loops
 from tests.laws.sums.test_crowds import real, truth
@@ -31,18 +32,20 @@ def always_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the path in small cases, with whatever is moved there."""
     monkeypatch.setattr(_crowds, "_MOST_LISTED", 0)
     for name, value in {
-        "_LONG": 1e-9, "_SHORTER": 0, "_MOST_MOVED": 0.24, "_FIRST": 0.0,
-        "_BULK": (0.25, 0.75), "_half_range": least_range,
+        "LONG": 1e-9, "SHORTER": 0, "FIRST": 0.0, "is_slight": lambda *_: True,
+        "QUANTILES": (((0.25, 0.75), 3.92),), "best_half": least_range,
     }.items():  # fmt: skip
         monkeypatch.setattr(_far_values, name, value)
 
 
-def least_range(bulk: Any) -> float:
+def least_range(candidates: Iterable[Away], _: int) -> tuple[int, float] | None:
     """Return the shortest range, of a few, beyond which there is a fifth on a side at most."""
-    for half in np.sort(bulk.away / 1.5):
-        if bulk.chances[:, bulk.away > half].sum(axis=1).max() <= 0.2:
-            return float(half)
-    return float(bulk.away.max() / 1.5)
+    for away in candidates:
+        for half in np.sort(away.sizes / 1.5):
+            if away.chances[:, away.sizes > half].sum(axis=1).max() <= 0.2:
+                return 0, float(half)
+        return 0, float(away.sizes.max() / 1.5)
+    return None
 
 
 def with_far(rng: np.random.Generator, n: int, d: int, kind: str) -> np.ndarray:
@@ -210,4 +213,4 @@ def test_nothing_is_moved_where_nothing_is_far_out():
     rows = np.random.default_rng(0).standard_normal((20_000, 4))
     seen = law_of(real([1.0, -2.0, 0.5, 3.0], 0.1), Marginals.fit(rows)).contributions
     assert inner_of(seen).seen is seen
-    assert inner_of(seen).far == 0
+    assert inner_of(seen).far.share == 0
