@@ -22,9 +22,11 @@ from sklearn_probsr import (
     UnreachableError,
     guarantee,
     guarantee_curve,
+    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.laws._task import Effort, Task
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, product_guarantee
@@ -268,6 +270,30 @@ def test_a_verdict_and_the_bound_beside_it_agree(
     assert (reason.guarantee >= delta).value
     assert reason.minimality == "subset-minimal"
     assert str(reason).endswith("(5 of 45 features; none can be left out).")
+
+
+@pytest.mark.parametrize(
+    ("effort", "shares"),
+    [({}, [1, 2, 4, 8, 16, 16]), ({"prove": True}, [1] * 6), ({"max_evals": 99}, [1] * 6)],
+)
+def test_sizes_that_stay_open_cost_less_and_less(
+    effort: dict[str, Any], shares: list[int], monkeypatch: pytest.MonkeyPatch
+):
+    """Each halves what the next may cost, down to a sixteenth, unless a proof may take long."""
+    model = LinearModel(np.arange(1.0, 31.0), 200.0)
+    law = law_of(model, Product([0.3] * 30))
+    task = Task(Fraction(9, 10), effort=Effort(**effort))
+    prover = law.prover(law.view(np.ones(30, dtype=np.bool_)), task)
+    paid: list[int] = []
+
+    def leave_open(*asked: Any) -> tuple[None, set[int]]:
+        paid.append(task.effort.nodes // asked[-1].work)
+        return None, set()
+
+    monkeypatch.setattr("sklearn_probsr.laws.sums._refuter.Refuter.look", leave_open)
+    for size in range(8, 2, -1):
+        assert prover.look(size) == (None, set())
+    assert paid == shares
 
 
 def test_a_set_of_a_model_with_some_dozens_of_values_is_counted():

@@ -44,6 +44,8 @@ __all__ = ["IndependentLaw", "IndependentProver"]
 
 # Models with more units have a rest that no reason is made of.
 _MOST_IN_HEAD = 128
+# Each size that was left open halves what the next may cost, to this share of the first at least.
+_LEAST_SHARE = 16
 
 
 class IndependentLaw(Law):
@@ -239,6 +241,7 @@ class IndependentProver(Prover):
         super().__init__(view, task)
         self.law, self.costs = law, view
         self._refuters: dict[int, Refuter] = {}
+        self._open = 0  # sizes that were left so
 
     def guess(self, order: list[int]) -> int | None:
         """Return the first size along an order that suffices for a normal law."""
@@ -253,8 +256,14 @@ class IndependentProver(Prover):
         refuter = self._refuter(size)
         if refuter is None:
             return super().look(size)
-        self._purse.refill(1)
-        return refuter.look(0, size, self.verdict, self._purse)
+        # What is left open must not take long at every size, unless a proof may.
+        effort = self.task.effort
+        patient = effort.thorough or effort.max_evals is not None
+        share = 1 if patient else min(2**self._open, _LEAST_SHARE)
+        self._purse.refill(share)
+        reached, found = refuter.look(0, size, self.verdict, self._purse)
+        self._open += reached is None
+        return reached, found
 
     @cached_property
     def _purse(self) -> Purse:
