@@ -13,6 +13,7 @@ from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View
+from sklearn_probsr.laws.rivals._summed_pairs import summed_duel
 from sklearn_probsr.laws.rivals._thin_rivals import Absent, ThinRivals
 from sklearn_probsr.laws.sums._thin_independent import ThinCertainty, ThinProver
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws
@@ -56,7 +57,11 @@ class ThinDuels(Law):
         rivals = [k for k in range(len(self.argmax.classes)) if k != winner]
         duels = [self._duel(winner, rival, row) for rival in rivals]
         absent = self._absent.get(winner, lambda: Absent(self.argmax, self.laws, winner))
-        return ThinRivals(self.argmax, winner, duels, absent, row)
+
+        def summed(i: int, j: int) -> ThinCosts | None:
+            return self._summed(winner, rivals[i], rivals[j], row)
+
+        return ThinRivals(self.argmax, winner, duels, absent, row, summed)
 
     def _duel(self, winner: int, rival: int, row: Row) -> ThinCosts:
         # A duel is the same whoever wins it: two classes have one spectrum.
@@ -64,6 +69,15 @@ class ThinDuels(Law):
         duel = self.argmax.duel(*pair)
         spectrum = self._spectra.get(pair, lambda: ThinSpectrum(self.laws, duel, _OF))
         return ThinCosts(duel, spectrum, row, winner == pair[0])
+
+    def _summed(self, winner: int, first: int, second: int, row: Row) -> ThinCosts | None:
+        rivals = (min(first, second), max(first, second))
+        duel = summed_duel(self.argmax, winner, rivals)
+        if duel is None:
+            return None
+        key = (winner, *rivals)
+        spectrum = self._spectra.get(key, lambda: ThinSpectrum(self.laws, duel, _OF))
+        return ThinCosts(duel, spectrum, row, True)
 
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""

@@ -17,6 +17,7 @@ from scipy.special import ndtr
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import TOL, Row
 from sklearn_probsr.laws.rivals._rival_costs import sampled, together
+from sklearn_probsr.laws.rivals._summed_pairs import Summed, some_ahead
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws, completed
 from sklearn_probsr.laws.sums._thin_view import Ranks, ThinCosts, may_move, open_to
 from sklearn_probsr.model._argmax import ArgmaxModel
@@ -80,12 +81,22 @@ class ThinRivals(Ranks):
     absent : Absent
         What the units do that are zero.
     row : ndarray
+    summed : Summed
+        The same before two of them, on average.
     """
 
     def __init__(
-        self, model: ArgmaxModel, winner: int, duels: list[ThinCosts], absent: Absent, row: Row
+        self,
+        model: ArgmaxModel,
+        winner: int,
+        duels: list[ThinCosts],
+        absent: Absent,
+        row: Row,
+        summed: Summed,
     ) -> None:
         super().__init__(len(row))
+        self._summed: dict[tuple[int, int], ThinCosts | None] = {}
+        self._make_summed = summed
         self.argmax, self.winner, self.duels, self.absent = model, winner, duels, absent
         self.row, self.laws = row, duels[0].spectrum.laws
         self._there = np.flatnonzero(row)
@@ -144,7 +155,7 @@ class ThinRivals(Ranks):
     def enclose(
         self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
     ) -> Enclosure:
-        """Enclose the guarantee of a set: by the union bound, and by the worst rival.
+        """Enclose the guarantee of a set: by the union bound, by the worst rival, and by pairs.
 
         With a level, the first rival that refutes it is enough.
         """
@@ -158,8 +169,22 @@ class ThinRivals(Ranks):
             if delta is not None and (each[-1] >= delta).value is False:
                 self._known[inside, delta] = found = Enclosure(0.0, each[-1].upper)
                 return found
-        self._known[inside, delta] = found = together(each)
+        found = together(each)
+        if delta is None or not (found >= delta).decided:
+            lost = [Enclosure(1.0, 1.0)] * len(each)
+            for i, known in zip(self._hardest_first, each, strict=True):
+                lost[i] = Enclosure.proved(1.0 - known.upper, 1.0 - known.lower)
+            some = some_ahead(lost, inside, self._both)
+            found = found.intersect(Enclosure.proved(0.0, 1.0 - some))
+        self._known[inside, delta] = found
         return found
+
+    def _both(self, i: int, j: int) -> ThinCosts | None:
+        """Return the instance before two rivals on average, made once."""
+        pair = (min(i, j), max(i, j))
+        if pair not in self._summed:
+            self._summed[pair] = self._make_summed(*pair)
+        return self._summed[pair]
 
     def answer(self, fixed: Collection[int], tol: float) -> Enclosure:
         """Enclose the guarantee of a set for a reader, also by completions where it stays wide."""
