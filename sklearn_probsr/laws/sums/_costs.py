@@ -38,6 +38,8 @@ ROUGH = 5e-3
 WIDE = 1e-3
 # The degree of spectra: lower ones need not be tried again for a set.
 _TRIED = 2**13
+# Cuts are no further out than this, in turns: what is moved counts there with all of its chance.
+_FARTHEST = Fraction(2) ** 900
 
 
 class Moments(NamedTuple):
@@ -249,11 +251,11 @@ class Costs(View):
         return cut - math.fsum(gains), float(shared.blur(cut, gains))
 
     def _exact_cut(self, fixed: Collection[int], shared: Shared) -> tuple[float, float]:
-        """Return the same with all digits, rounded once; beyond two turns they do not matter."""
+        """Return the same with all digits, rounded once, as far out as floats can be added up."""
         above = self.contributions.threshold - sum(self.known[u] for u in set(fixed))
         for u in set(range(self.n_units)).difference(fixed):
             above -= shared.ends[u][0] + Fraction(float(shared.centre[u])) * shared.period
-        return float(max(min(above / shared.period, Fraction(2)), Fraction(-2))), 4 * UNIT
+        return float(max(min(above / shared.period, _FARTHEST), -_FARTHEST)), 4 * UNIT
 
     def _spectra(self, whole: bool) -> Shared | None:
         if whole not in self._shared:
