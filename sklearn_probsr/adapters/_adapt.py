@@ -15,7 +15,7 @@ from sklearn_probsr.adapters._raw_columns import RawColumns, raw_columns
 from sklearn_probsr.adapters._registry import name_of
 from sklearn_probsr.adapters.classifiers._decision import Choice, Contest, Decision, choose, contest
 from sklearn_probsr.adapters.units._columns import Base, Columns, Kind, listed, may_go
-from sklearn_probsr.adapters.units._gathering import Gathering
+from sklearn_probsr.adapters.units._gathering import Gathering, count_rows
 from sklearn_probsr.adapters.units._pipeline_units import make_units
 from sklearn_probsr.adapters.units._place_rows import Input
 from sklearn_probsr.exceptions import InvalidInputError
@@ -172,6 +172,8 @@ def adapt_on(
     choice = _choice(decision, classes)
     bases = _bases(choice)
     sample = None if rows is None else raw.check(rows, name)
+    if sample is not None and not count_rows(sample):
+        raise InvalidInputError(f"{name} must have at least one row, got none.")
     made = None if sample is None else Gathering(bases).computed(sample, raw.names, name)
     plain = _raw_inputs(bases) & (binary is True)
     if sample is not None and not binary:

@@ -15,6 +15,7 @@ from sklearn_probsr.adapters._registry import Entry, entry_of, find, name_of
 from sklearn_probsr.adapters.classifiers._additive import Additive
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import as_array, check_names, in_memory, listing, no_table
+from sklearn_probsr.model._texts import is_flat
 
 __all__ = ["RawColumns", "raw_columns"]
 
@@ -121,13 +122,15 @@ def _select(X: Any, names: Sequence[str]) -> Any:
 
 
 def _texts(X: Any, name: str) -> Any:
-    if isinstance(X, str) or not isinstance(X, Iterable) or np.asarray(X).ndim != 1:
+    if not is_flat(X):
         columns: Any = getattr(X, "columns", ())
         if len(columns) == 1:
             frame = name if name.isidentifier() else "X"
             remedy = f"Write {frame}[{columns[0]!r}]."
         elif len(getattr(X, "shape", ())) == 2:
             remedy = "Pass the texts themselves: the Pipeline makes the matrix."
+        elif isinstance(X, list | tuple):
+            remedy = "Pass one text per row: words that were split already, joined by spaces."
         elif isinstance(X, Iterable) and not isinstance(X, Sequence):
             remedy = "Pass a list of them."
         else:

@@ -17,6 +17,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import as_array, finite_floats, in_memory, zeros_and_ones
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
+from sklearn_probsr.model._texts import texts_of
 
 __all__ = ["Data", "HandedOver", "binary_rows", "check_shape", "rows_of", "whole_number"]
 
@@ -48,7 +49,7 @@ class Data:
         own = isinstance(X, HandedOver)
         X = in_memory(X.rows if isinstance(X, HandedOver) else X, "A background")
         names: Any
-        if texts := _texts(X):
+        if texts := texts_of(X, "A background"):
             X, names, shape = texts, ("text",), (len(texts), 1)
         else:
             names = getattr(X, "columns", None)
@@ -122,14 +123,6 @@ def _array(X: Any) -> NDArray[Any]:
     return as_array(X, "A background")
 
 
-def _texts(X: Any) -> list[str] | None:
-    """Return a sequence of texts as a list; None if it is none, or has none."""
-    if isinstance(X, str) or not (isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1):
-        return None
-    found = list(X)
-    return found if found and all(isinstance(text, str) for text in found) else None
-
-
 def _is_floats(frame: Any) -> bool:
     """Tell whether all columns of a frame of pandas are floats of 64 bits."""
     plain = type(frame).__name__ == "DataFrame" and hasattr(frame, "iloc")
@@ -163,7 +156,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
 
 
 def check_shape(array: Any) -> tuple[int, int]:
-    if array.ndim != 2:
+    if array.ndim != 2 and array.shape != (0,):
         raise InvalidInputError(
             f"A background must have two dimensions, (rows, features), got an array of shape "
             f"{array.shape}."

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
+from sklearn_probsr.model._texts import texts_of
 
 __all__ = ["SufficientReasonTransformer"]
 
@@ -141,7 +142,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         """
         if self.output not in _OUTPUTS:
             raise InvalidInputError(f"output must be one of {_OUTPUTS}, got {self.output!r}.")
-        X = self._check(X, reset=True)
+        X = self._check(X, reset=True, texts=texts_of(X, "X") is not None)
         if get_config()["enable_metadata_routing"]:
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit
         self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
@@ -182,7 +183,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
             Sparse if X is, or holds texts, except for ``output="rows"``.
         """
         check_is_fitted(self)
-        X = self._check(X, reset=False)
+        X = self._check(X, reset=False, texts=self._takes_text)
         reasons = self.explainer_(X, silent=True)
         if self.output == "rows":
             rows: NDArray[np.float64] = np.where(reasons.reason_mask, reasons.data, np.nan)
@@ -196,7 +197,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
                 kept.eliminate_zeros()
             return kept
         dense = found.values if self.output == "values" else reasons.reason_mask.astype(float)
-        return sparse.csr_array(dense) if sparse.issparse(X) or _are_texts(X) else dense
+        return sparse.csr_array(dense) if sparse.issparse(X) or self._takes_text else dense
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the features, which are the columns of `transform`.
@@ -251,18 +252,19 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
             inner = inner.estimator
         return hasattr(inner, "steps") or bool(get_tags(inner).input_tags.allow_nan)
 
-    def _check(self, X: Any, reset: bool) -> Any:
+    @property
+    def _takes_text(self) -> bool:
+        """Whether rows are texts, once it is fitted."""
+        return bool(self.explainer_._subject.takes_text)
+
+    def _check(self, X: Any, reset: bool, texts: bool) -> Any:
         """Check the number and names of the columns; the values are the estimator's business."""
-        if not hasattr(X, "columns") and not _are_texts(X):
+        if texts and not reset:
+            return X  # the explainer looks at them
+        if not hasattr(X, "columns") and not texts:
             X = check_array(
                 X, accept_sparse=("csr", "csc"), dtype=None, estimator=self,
                 ensure_all_finite="allow-nan" if self._allows_nan else True,
                 ensure_min_samples=1 if reset else 0,
             )  # fmt: skip
         return validate_data(self, X, reset=reset, skip_check_array=True)
-
-
-def _are_texts(X: Any) -> bool:
-    """Tell whether something is a sequence of texts, which a vectorizer takes."""
-    flat = isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1
-    return flat and bool(len(X)) and all(isinstance(text, str | bytes) for text in X)

@@ -141,7 +141,7 @@ def no_table(X: Any, shape: tuple[int, ...]) -> str:
 
 
 def in_memory(X: Any, name: str) -> Any:
-    """Return rows as they are, Arrow's tables as frames; refuse those that are not read yet."""
+    """Return rows as they are, Arrow's tables as pandas'; refuse those that are not read yet."""
     library, kind = type(X).__module__.partition(".")[0], type(X).__name__
     for other, method in (("dask", "compute"), ("polars", "collect")):
         if library == other and hasattr(X, method):
@@ -151,6 +151,8 @@ def in_memory(X: Any, name: str) -> Any:
             )
     if library == "pyarrow" and hasattr(X, "to_pandas"):
         frame = X.to_pandas()
+        if not hasattr(frame, "columns"):  # of an array
+            return frame
         # A null among texts is None to scikit-learn, and NaN to pandas.
         texts = [name for name in frame.columns if frame[name].dtype.kind == "O"]
         return frame.assign(**{name: _with_none(frame[name]) for name in texts})

@@ -10,10 +10,16 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from sklearn_probsr.adapters.units._columns import Base
-from sklearn_probsr.adapters.units._place_rows import Rows, as_floats, names_may_lack
+from sklearn_probsr.adapters.units._place_rows import (
+    Output,
+    Rows,
+    as_floats,
+    names_may_lack,
+)
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import no_number, value_kind
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
+from sklearn_probsr.model._texts import no_text
 
 __all__ = ["Gathering", "count_rows"]
 
@@ -62,12 +68,29 @@ class Gathering:
             rows = self.of(raw)
         except InvalidInputError:
             raise
-        except (TypeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError) as error:
+            self._check_texts(raw, names, name)
             self._check_numbers(raw, names, name)
             raise InvalidInputError(f"The steps of the estimator refuse {name}: {error}") from error
         if not isinstance(rows, SparseRows) and not np.isfinite(rows).all():
             self._check_numbers(raw, names, name)
         return rows
+
+    def _check_texts(self, raw: Any, names: Sequence[str], name: str) -> None:
+        """Refuse what is no text where a vectorizer splits texts, and cannot split this."""
+        for base in {id(base.rows): base for base in self.bases}.values():
+            found = _vectorized(base.rows)
+            if found is None:
+                continue
+            where = f" in column {names[base.raw]!r}" if len(names) > 1 else ""
+            split = found.step.build_analyzer()
+            for row, value in enumerate(found.parent.of(raw, {})):
+                if isinstance(value, str | bytes):
+                    continue
+                try:
+                    split(value)
+                except Exception:  # of any kind: a user's own function may be in it
+                    raise no_text(value, row, name, where) from None
 
     def _check_numbers(self, raw: Any, names: Sequence[str], name: str) -> None:
         """Refuse texts and dates in the raw columns that are numbers to the model."""
@@ -83,6 +106,15 @@ def _place(bases: Sequence[Base]) -> _Place:
     """Return the place that some base columns share."""
     width, wanted = bases[0].width, [base.at for base in bases]
     return _Place(bases[0].rows, width, None if wanted == list(range(width)) else wanted)
+
+
+def _vectorized(rows: Rows) -> Output | None:
+    """Return the vectorizer that a place comes from; None if it comes from none."""
+    while isinstance(rows, Output):
+        if hasattr(rows.step, "build_analyzer"):
+            return rows
+        rows = rows.parent
+    return None
 
 
 def _columns_at(place: _Place, X: Any, memo: dict[int, Any]) -> Any:

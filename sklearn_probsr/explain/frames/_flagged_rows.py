@@ -92,7 +92,7 @@ def sift(subject: Subject, X: Any, on_error: str) -> Sifted:
 
 def _row_by_row(subject: Subject, X: Any, raw: Any, error: Exception) -> Sifted:
     try:
-        table = raw if _is_texts(raw) or hasattr(raw, "shape") else np.asarray(raw)
+        table = raw if subject.takes_text or hasattr(raw, "shape") else np.asarray(raw)
         subject.transform(_take(table, []))
     except Exception:
         raise error from None
@@ -169,10 +169,6 @@ def _message(error: Exception) -> str:
     if isinstance(error, InvalidInputError):
         return text
     return f"The estimator does not take it: {type(error).__name__}: {text}"
-
-
-def _is_texts(raw: Any) -> bool:
-    return isinstance(raw, list | tuple) and any(isinstance(text, str) for text in raw)
 
 
 def _take(raw: Any, at: list[int]) -> Any:

@@ -15,6 +15,7 @@ from sklearn_probsr.distributions._data import Data, HandedOver
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._dispatch import is_registered
 from sklearn_probsr.model._checks import in_memory
+from sklearn_probsr.model._texts import texts_of
 
 __all__ = ["background_data", "distribution_of"]
 
@@ -46,17 +47,14 @@ def background_data(masker: Any) -> Any:
         )
     if isinstance(masker, shap.maskers.Masker):
         return _shap_data(masker)
-    if _is_data(masker):
-        if hasattr(masker, "shape") and masker.shape[0] == 0:
-            raise InvalidInputError("masker must have at least one row, got none.")
-        return masker
-    if isinstance(masker, list | tuple) and not masker:
+    shape: tuple[int, ...] = getattr(masker, "shape", ())
+    if (isinstance(masker, list | tuple) and not masker) or (0 < len(shape) < 3 and not shape[0]):
         raise InvalidInputError("masker must have at least one row, got none.")
+    if _is_data(masker):
+        return masker
     hint = " The model comes first, then the data." if hasattr(masker, "predict") else ""
     if isinstance(masker, Iterator):
         hint = " Pass a list of what it gives."
-    elif odd := _odd_text(masker):
-        hint = f" Among its texts is {odd}: leave it out."
     raise InvalidInputError(
         "masker must be None, 'uniform', data with two dimensions, a shap masker or a "
         f"distribution, got {_summary(masker)}.{hint}"
@@ -90,20 +88,7 @@ def _is_data(masker: Any) -> bool:
         dimensions = 2 if all(np.ndim(row) == 1 for row in masker) else 1
     else:
         return False
-    return dimensions == 2 or (dimensions == 1 and all(isinstance(text, str) for text in masker))
-
-
-def _odd_text(masker: Any) -> str | None:
-    """Return the first of a sequence of texts that is none, and its place; None if there is none.
-
-    Also of what does not begin with a text.
-    """
-    flat = isinstance(masker, list | tuple) or len(getattr(masker, "shape", ())) == 1
-    found = list(masker) if flat else []
-    if not found or not isinstance(found[0], str):
-        return None
-    odd = ((k, one) for k, one in enumerate(found) if not isinstance(one, str))
-    return next((f"{one!r} in row {k}" for k, one in odd), None)
+    return dimensions == 2 or texts_of(masker, "masker") is not None
 
 
 def _shap_data(masker: Any) -> Any:
