@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from sklearn_probsr.adapters._adapted_card import adapted_card
 from sklearn_probsr.adapters._raw_columns import RawColumns
 from sklearn_probsr.adapters.steps._hashed_words import words_in
+from sklearn_probsr.adapters.steps._text_words import told_apart
 from sklearn_probsr.adapters.units._columns import Base, is_missing
 from sklearn_probsr.adapters.units._gathering import Gathering, count_rows
 from sklearn_probsr.adapters.units._pipeline_units import categories, tried
-from sklearn_probsr.adapters.units._place_rows import Input, as_floats
+from sklearn_probsr.adapters.units._place_rows import Input, as_floats, vectorized
 from sklearn_probsr.adapters.units._state_labels import is_number
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
@@ -175,6 +176,18 @@ class Adapted:
             return {}
         asked = {j: self._hashed[j] for j in np.unique(sets.features).tolist() if j in self._hashed}
         return words_in(raw, asked, sets) if asked else {}
+
+    def spelling(self, units: Sequence[int]) -> dict[str, tuple[int, ...]]:
+        """Return which of some units are words that case or accents tell from others.
+
+        What a function of one's own makes of them is not known: then they are taken not to.
+        """
+        found: dict[str, list[int]] = {}
+        for j in units:
+            output = vectorized(self._firsts[j].rows)
+            for kind in () if output is None else told_apart(output.step):
+                found.setdefault(kind, []).append(j)
+        return {kind: tuple(some) for kind, some in found.items()}
 
     @cached_property
     def _hashed(self) -> dict[int, Base]:

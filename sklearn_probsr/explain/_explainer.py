@@ -262,8 +262,9 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         found = self._question.answer(taken.valid, self.n_jobs, silent)
         others = self._alternatives(taken, found) if alternatives else None
         words = self._subject.words(taken.raw, found.sets)
-        if words:
-            found = replace(found, words=words)
+        spelling = self._subject.spelling(found.sets)
+        if words or spelling:
+            found = replace(found, words=words, spelling=spelling)
         if taken.invalid:
             found = found.among(taken.at, rows, taken.invalid)
         reasons = replace(found, shown=self._subject.given(taken.display), reader=self._reader)

@@ -29,6 +29,7 @@ from sklearn_probsr.results._reasons import COLUMNS, SufficientReasons
 from sklearn_probsr.results._sparse_arrays import split
 from sklearn_probsr.results._told_categories import told_categories
 from sklearn_probsr.results._told_costs import told_costs
+from sklearn_probsr.results._told_spelling import told_spelling
 from sklearn_probsr.results._unit_forms import Form, form_of
 
 __all__ = [
@@ -80,6 +81,7 @@ def write_reasons(
             "shown": _shown(reasons.shown),
             **told_costs(reasons),
             **told_categories(reasons),
+            **told_spelling(reasons),
         },
         "texts": texts,
     }

@@ -81,6 +81,9 @@ class SufficientReasons:
     words : dict of int to dict of int to tuple of str, default={}
         By row and feature, the words of a text that a feature stands for in it, where its name does
         not say so: those that share a column of a ``HashingVectorizer``.
+    spelling : dict of str to tuple of int, default={}
+        Under "case" and "accents", the features that are words which these tell from others: "May"
+        is not "may" to a vectorizer with ``lowercase=False``.
     reader : Reader or None, default=None
         What takes rows as an explainer does; None if they are those of the model.
     cost, cost_lower : ndarray of float
@@ -110,6 +113,7 @@ class SufficientReasons:
     flagged: dict[int, tuple[str, str]] = field(default_factory=dict, repr=False)
     only: tuple[str, ...] = field(default=(), repr=False)
     words: dict[int, dict[int, tuple[str, ...]]] = field(default_factory=dict, repr=False)
+    spelling: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     reader: Reader | None = field(default=None, repr=False)
     prices: Prices | None = field(default=None, repr=False)
     least_cost: NDArray[np.float64] | None = field(default=None, repr=False)
@@ -226,6 +230,10 @@ class SufficientReasons:
         for name in ("shown", "least_cost"):
             told = [getattr(part, name) for part in parts if getattr(part, name) is not None]
             joined[name] = joined_rows(told) if len(told) == len(parts) else None
+        joined["spelling"] = {
+            kind: tuple(sorted({u for part in parts for u in part.spelling.get(kind, ())}))
+            for kind in sorted({kind for part in parts for kind in part.spelling})
+        }
         sets = FeatureSets.concatenate([part.sets for part in parts])
         return replace(parts[0], **joined, sets=sets)
 

@@ -30,6 +30,7 @@ from sklearn_probsr.results._reasons import COLUMNS, SufficientReasons
 from sklearn_probsr.results._sentence import CLAIMS
 from sklearn_probsr.results._told_categories import read_categories
 from sklearn_probsr.results._told_costs import read_costs
+from sklearn_probsr.results._told_spelling import read_spelling
 
 __all__ = ["Arrays", "checked_reasons"]
 _METHODS = ("certified", "monte-carlo", "paper")
@@ -51,7 +52,9 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         "shown",
     )
     more = {
-        name: told.pop(name, None) for name in ("costs", "categories") if isinstance(told, dict)
+        name: told.pop(name, None)
+        for name in ("costs", "categories", "spelling")
+        if isinstance(told, dict)
     }
     told = members(told, "meta.reasons", known)
     columns: dict[str, Any] = {name: held[f"reasons/{name}"] for name in COLUMNS}
@@ -95,6 +98,7 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         flagged=flagged,
         only=only,
         words=_words(told["words"], len(sets), width),
+        spelling=read_spelling(more["spelling"], width),
         shown=_shown(told["shown"], held["more/data"], (len(sets), width)),
         sets=sets,
         reader=read_categories(more["categories"], model),

@@ -237,6 +237,64 @@ def test_places():
     assert readable("a\tb\x00c中", {ord(c) for c in "abc"}) == "a b c\N{WHITE SQUARE}"
 
 
+def test_case_and_accents_matter_where_they_do_to_the_vectorizer():
+    """As they tell words apart; the letter at the end of a Greek word is the same one."""
+    text = "May cafe may, Café MAY"
+    assert [text[a:b] for a, b in places(text, ["may"], ["case"])] == ["may"]
+    assert [text[a:b] for a, b in places(text, ["cafe"], ["accents"])] == ["cafe"]
+    assert [text[a:b] for a, b in places(text, ["cafe"], ["case"])] == ["cafe"]
+    assert [text[a:b] for a, b in places(text, ["café"], ["accents"])] == ["Café"]
+    assert places(text, ["café"], ["accents", "case"]) == []
+    assert places("ΟΔΟΣ", ["οδος"]) == [(0, 4)]
+    assert places("İ may", ["may"]) == [(2, 5)]
+
+
+SPELLED = {
+    "as it stands": (TfidfVectorizer(lowercase=False), ["May"]),
+    "in lower case": (TfidfVectorizer(), ["May", "may", "MAY"]),
+    "by a function": (TfidfVectorizer(preprocessor=str.lower), ["May", "may", "MAY"]),
+    "scaled": (TfidfVectorizer(lowercase=False, norm=None), ["May"]),
+    "hashed": (HashingVectorizer(lowercase=False, n_features=2**16), ["May"]),
+}
+
+
+@pytest.mark.parametrize("case", SPELLED)
+def test_words_are_marked_as_the_vectorizer_spells_them(case: str, tmp_path: Path):
+    """Also from a file, and of explanations that were put behind each other."""
+    step, expected = SPELLED[case]
+    texts = ["May day", "it may rain", "May sun", "wet night"] * 5
+    model = make_pipeline(step, LogisticRegression(C=9)).fit(texts, [1, 0, 1, 0] * 5)
+    document = "In May it may rain, MAY it not?"
+    explainer = SufficientReasonExplainer(model, texts, delta=0.3, include=_named(model, "May"))
+    found = explainer([document])
+    found.save(tmp_path / "text.npz")
+    again = ReasonExplanation.load(tmp_path / "text.npz")
+    assert again.reasons.spelling == found.reasons.spelling
+    both = ReasonExplanation.concatenate([found, explainer(["wet night"]), found])
+    for one in (found, again, both[2:]):
+        assert drawn(plots.text(one, [document]))[1] == expected
+
+
+def _named(model: Any, word: str) -> list[str]:
+    """Return the feature that a word is, or is hashed to."""
+    step = model[0]
+    if isinstance(step, HashingVectorizer):
+        return [f"hash {step.transform([word]).indices[0]}"]
+    return [step.build_preprocessor()(word)]
+
+
+def test_accents_matter_unless_they_are_stripped():
+    """What a vectorizer keeps apart is not marked together."""
+    texts = ["café day", "cafe night", "café sun", "cafe wet"] * 5
+    for accents, expected in ((None, ["café"]), ("unicode", ["café", "cafe"])):
+        step = TfidfVectorizer(strip_accents=accents)
+        model = make_pipeline(step, LogisticRegression(C=9)).fit(texts, [1, 0, 1, 0] * 5)
+        name = "café" if accents is None else "cafe"
+        explainer = SufficientReasonExplainer(model, texts, delta=0.3, include=[name])
+        document = "a café or a cafe"
+        assert drawn(plots.text(explainer([document]), [document]))[1] == expected
+
+
 def test_what_speaks_against_the_class_is_told():
     """In the sentence, the table and the reason itself; supporting_only leaves it out."""
     rng = np.random.default_rng(0)

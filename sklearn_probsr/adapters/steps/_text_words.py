@@ -13,7 +13,7 @@ from sklearn_probsr.adapters.units._columns import Base, Columns, Kind
 from sklearn_probsr.adapters.units._place_rows import Output, Rows
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["Buckets", "Hashed", "weights_of", "word_labels", "words_of"]
+__all__ = ["Buckets", "Hashed", "told_apart", "weights_of", "word_labels", "words_of"]
 
 
 class Buckets(Sequence[str]):
@@ -79,6 +79,15 @@ def word_labels(before: str, word: str, quoted: bool = True) -> tuple[str, str]:
     """Return what to call a word that is not there, and one that is."""
     told = f'"{word}"' if quoted else word
     return f"{before}no {told}", f"{before}{told}"
+
+
+def told_apart(step: Any) -> list[str]:
+    """Return what tells words apart to a vectorizer: "accents", "case", both or none of them."""
+    own = (getattr(step, name, None) for name in ("preprocessor", "tokenizer", "analyzer"))
+    if any(callable(part) for part in own):
+        return []
+    found = {"accents": "strip_accents", "case": "lowercase"}
+    return [kind for kind, name in found.items() if not getattr(step, name, True)]
 
 
 def words_of(part: Words, step: Any, columns: Columns) -> Columns:

@@ -11,10 +11,10 @@ from sklearn.utils import _safe_indexing
 
 from sklearn_probsr.adapters.units._columns import Base
 from sklearn_probsr.adapters.units._place_rows import (
-    Output,
     Rows,
     as_floats,
     names_may_lack,
+    vectorized,
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import no_number, value_kind
@@ -79,7 +79,7 @@ class Gathering:
     def _check_texts(self, raw: Any, names: Sequence[str], name: str) -> None:
         """Refuse what is no text where a vectorizer splits texts, and cannot split this."""
         for base in {id(base.rows): base for base in self.bases}.values():
-            found = _vectorized(base.rows)
+            found = vectorized(base.rows)
             if found is None:
                 continue
             where = f" in column {names[base.raw]!r}" if len(names) > 1 else ""
@@ -106,15 +106,6 @@ def _place(bases: Sequence[Base]) -> _Place:
     """Return the place that some base columns share."""
     width, wanted = bases[0].width, [base.at for base in bases]
     return _Place(bases[0].rows, width, None if wanted == list(range(width)) else wanted)
-
-
-def _vectorized(rows: Rows) -> Output | None:
-    """Return the vectorizer that a place comes from; None if it comes from none."""
-    while isinstance(rows, Output):
-        if hasattr(rows.step, "build_analyzer"):
-            return rows
-        rows = rows.parent
-    return None
 
 
 def _columns_at(place: _Place, X: Any, memo: dict[int, Any]) -> Any:

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from sklearn_probsr.model._checks import value_kind
 
-__all__ = ["Input", "Output", "Rows", "Taken", "as_floats", "names_may_lack"]
+__all__ = ["Input", "Output", "Rows", "Taken", "as_floats", "names_may_lack", "vectorized"]
 
 _FILTERS = threading.RLock()
 
@@ -82,6 +82,15 @@ class Taken:
 
         key = self.columns if isinstance(self.columns, int) else list(self.columns)
         return _safe_indexing(self.parent.of(X, memo), key, axis=1)
+
+
+def vectorized(rows: Rows) -> Output | None:
+    """Return what a vectorizer makes of texts, from which a place comes; None if from none."""
+    while isinstance(rows, Output):
+        if hasattr(rows.step, "build_analyzer"):
+            return rows
+        rows = rows.parent
+    return None
 
 
 def as_floats(rows: Any) -> NDArray[np.float64]:

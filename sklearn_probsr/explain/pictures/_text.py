@@ -150,7 +150,8 @@ def _lines(told: SufficientReasons, i: int, document: str, most: int, column: st
     for unit, fact in zip(reason.features, reason.facts, strict=True):
         here = there[unit] and names[unit].startswith(column)
         # In the text as it came: where the font lacks a sign, the word is still there.
-        spans = places(whole, _words(told, i, unit, fact)) if here else []
+        kinds = [kind for kind, units in told.spelling.items() if unit in units]
+        spans = places(whole, _words(told, i, unit, fact), kinds) if here else []
         colour = BLUE if unit in reason.against else RED
         for start, end in spans:
             colours[start:end] = [colour] * (end - start)

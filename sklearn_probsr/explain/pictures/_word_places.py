@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 __all__ = ["places", "readable"]
 
 
-def places(text: str, words: Collection[str]) -> list[tuple[int, int]]:
+def places(
+    text: str, words: Collection[str], matter: Collection[str] = ()
+) -> list[tuple[int, int]]:
     """Return where some words are in a text, as spans that do not overlap, in order.
 
-    A word is found whatever its case and its accents, one of several words also across other signs;
-    what is no whole word anywhere, such as a few letters, is found inside words, and with a space
-    before or behind it, where one begins or ends.
+    A word is found whatever its "case" and its "accents", unless these ``matter``, one of several
+    words also across other signs; what is no whole word anywhere, such as a few letters, is found
+    inside words, and with a space before or behind it, where one begins or ends.
     """
-    plain, at = _folded(text)
+    plain, at = _folded(text, matter)
     inside = [False] * len(plain)
     for word in words:
-        for start, end in _spans(plain, _folded(word)[0]):
+        for start, end in _spans(plain, _folded(word, matter)[0]):
             inside[start:end] = [True] * (end - start)
     found: list[tuple[int, int]] = []
     for i, marked in enumerate(inside):
@@ -45,12 +47,17 @@ def _spans(plain: str, word: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.finditer(letters, plain)]
 
 
-def _folded(text: str) -> tuple[str, list[int]]:
+def _folded(text: str, matter: Collection[str]) -> tuple[str, list[int]]:
     """Return a text in lower case without accents, and where each of its letters came from."""
+    given: Iterable[str] = text
+    if "case" not in matter:
+        low = text.lower()  # the letter at the end of a Greek word is another one than inside
+        given = low if len(low) == len(text) else map(str.lower, text)
     letters, at = [], []
-    for i, letter in enumerate(text):
-        for part in unicodedata.normalize("NFKD", letter.lower()):
-            if not unicodedata.combining(part):
+    for i, letter in enumerate(given):
+        bare = letter if "accents" in matter else unicodedata.normalize("NFKD", letter)
+        for part in bare:
+            if "accents" in matter or not unicodedata.combining(part):
                 letters.append(part)
                 at.append(i)
     return "".join(letters), at

@@ -53,6 +53,10 @@ class AdaptedModel(Subject):
         found: dict[int, dict[int, tuple[str, ...]]] = self.adapted.words(raw, sets)
         return found
 
+    def spelling(self, sets: FeatureSets) -> dict[str, tuple[int, ...]]:
+        found: dict[str, tuple[int, ...]] = self.adapted.spelling(np.unique(sets.features).tolist())
+        return found
+
     def tried(self, unit: int, values: Sequence[Any]) -> NDArray[np.float64] | None:
         found: NDArray[np.float64] | None = self.adapted.tried(unit, values)
         return found

@@ -98,6 +98,10 @@ class Subject(ABC):
         """Return the words of the texts in raw rows that features of a set do not name."""
         return {}
 
+    def spelling(self, sets: FeatureSets) -> dict[str, tuple[int, ...]]:
+        """Return which features of some sets are words that case or accents tell from others."""
+        return {}
+
     def codes(self, rows: Any) -> Any:
         """Return one number for each feature: its column, or which state its columns are in.
 
