@@ -54,6 +54,8 @@ class RawColumns:
                 f"{name} must have two dimensions, (rows, {len(self.names)} raw columns), "
                 f"{no_table(given, X.shape)}"
             )
+        if hasattr(X, "tocsr") and X.format not in {"csr", "csc"}:
+            X = X.tocsr()  # one whose rows and columns can be taken
         columns = getattr(X, "columns", None)
         if columns is not None and self.named:
             X = self._by_name(X, _listed(columns), name)

@@ -111,6 +111,10 @@ class Background(Data):
         drawn = {"sample": self.sample, "random_state": self.random_state}
         return {**super().__getstate__(), **drawn}
 
+    @property
+    def _said(self) -> tuple[Any, ...]:
+        return () if self.sample is None else (self.sample, self.random_state)
+
     def __str__(self) -> str:
         if self.sample is None:
             return f"replacement by {self._text}"

@@ -34,6 +34,9 @@ class Data:
 
     A frame may hold what a pipeline still has to encode, and so may texts: their values are looked
     at when a model first asks for them; those of an array are at once.
+
+    Two are equal if they are of one kind, with equal rows, kept in the same way (filled in, sparse,
+    a frame or texts), equal weights and equal settings.
     """
 
     source: Any
@@ -81,6 +84,23 @@ class Data:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         type(self).__init__(self, **state)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Data) or type(self) is not type(other):
+            return NotImplemented
+        if (self.shape, self.columns, self._said) != (other.shape, other.columns, other._said):
+            return False
+        return np.array_equal(self.weights, other.weights) and _alike(self.source, other.source)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.shape, self.columns, self._said))  # not a look at the rows
+
+    @property
+    def _said(self) -> tuple[Any, ...]:
+        """What is said beside the rows and their weights."""
+        return ()
 
     @cached_property
     def rows(self) -> Any:
@@ -134,6 +154,19 @@ def _floats(frame: Any) -> Any:
     array = np.array(frame, dtype=np.float64, order="C")
     array.flags.writeable = False
     return type(frame)(array, index=frame.index, columns=frame.columns, copy=False)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Tell whether two sources are of one kind, and hold the same."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, SparseRows):
+        parts = ((one.starts, other.starts), (one.indices, other.indices))
+        same = all(np.array_equal(*pair) for pair in parts)
+        return same and np.array_equal(one.values, other.values)
+    if hasattr(one, "equals"):  # a frame of pandas' or polars'
+        return bool(one.equals(other))
+    return one == other if isinstance(one, list) else np.array_equal(one, other)
 
 
 def _copied(frame: Any) -> Any:

@@ -100,6 +100,10 @@ class Matching(Data):
             "cautious": self.cautious,
         }
 
+    @property
+    def _said(self) -> tuple[Any, ...]:
+        return self.min_rows, self.confidence, self.cautious, self.confirming.tobytes()
+
     # Two integers, as a skops file holds no fraction.
     def __getstate__(self) -> dict[str, Any]:
         return {

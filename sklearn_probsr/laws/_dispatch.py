@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
+from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._law import Law
@@ -126,6 +127,19 @@ _MAKERS: dict[type, Callable[[Any, Any], Law]] = {
 _LAWS: Memo[Law] = Memo(_MOST_BYTES, lambda law: max(law.nbytes, _MOST_BYTES // _MOST_LAWS))
 
 
+class _Itself:
+    """Data that are looked up as themselves: to compare all rows would take long at every call."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.data is other.data
+
+    def __hash__(self) -> int:
+        return id(self.data)
+
+
 def register_law(kind: type, make: Callable[[Any, Any], Law]) -> None:
     """Say which law a distribution of your own gives.
 
@@ -201,7 +215,7 @@ def law_of(model: Any, distribution: Any = None) -> Law:
         return law
 
     try:
-        return _LAWS.get((model, chosen), made)
+        return _LAWS.get((model, _Itself(chosen) if isinstance(chosen, Data) else chosen), made)
     except TypeError:
         if isinstance(chosen, Hashable):
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import tracemalloc
 import zipfile
 from fractions import Fraction
@@ -213,6 +214,29 @@ def test_what_is_wrong_is_named():
         sufficient_reasons(
             model, [[1, 0]], distribution=Background(sparse.csr_array([[1, 0], [0, 3]]))
         )
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr"])
+@pytest.mark.parametrize("width", [30, 9000])
+def test_what_is_wrong_in_a_sparse_masker_is_told_of_the_masker(width: int, form: str):
+    """Whatever its format, large or small; of rows it is told of X."""
+    X = sparse.random(60, width, 0.1, format="csr", random_state=0)
+    model = LogisticRegression().fit(X, np.arange(60) % 2)
+    bad = X.copy()
+    bad.data[37] = np.nan
+    row = int(np.searchsorted(X.indptr, 37, "right")) - 1
+    wrong = (
+        f"must hold finite numbers, got nan in row {row}, column 'x{X.indices[37]}'. Fill in or drop "
+        "what is missing."
+    )
+    with pytest.raises(InvalidInputError, match=f"^masker {re.escape(wrong)}$"):
+        SufficientReasonExplainer(model, bad.asformat(form))
+    explainer = SufficientReasonExplainer(model, X, on_error="raise")
+    with pytest.raises(InvalidInputError, match=f"^X {re.escape(wrong)}$"):
+        explainer(bad.asformat(form))
+    with pytest.warns(UserWarning, match="^1 of 8 rows could not"):
+        found = SufficientReasonExplainer(model, X)(bad[: row + 8][-8:].asformat(form))
+    assert np.flatnonzero(found.status == "invalid").tolist() == [0]
 
 
 @pytest.mark.usefixtures("small_stay_sparse")

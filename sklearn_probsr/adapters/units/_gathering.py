@@ -45,7 +45,7 @@ class Gathering:
         self._names = [base.name for base in bases]
         self._order = None if come == list(range(len(bases))) else np.argsort(come)
 
-    def of(self, X: Any) -> Any:
+    def of(self, X: Any, name: str = "X") -> Any:
         """Return the base columns of raw rows; those of large sparse ones stay sparse."""
         memo: dict[int, Any] = {}
         with names_may_lack(X):
@@ -53,7 +53,7 @@ class Gathering:
         if all(map(sparse.issparse, parts)):
             whole = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
             if is_large(whole):  # of many columns that words are hashed to few may be wanted
-                few = sparse_rows(whole, self._names, "X")
+                few = sparse_rows(whole, self._names, name)
                 return few if self._order is None else few.columns_at(self._order)
             parts = [whole.toarray()]
         dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
@@ -65,7 +65,7 @@ class Gathering:
         if not count_rows(raw):
             return np.zeros((0, len(self.bases)))  # steps refuse to look at no rows
         try:
-            rows = self.of(raw)
+            rows = self.of(raw, name)
         except InvalidInputError:
             raise
         except (AttributeError, TypeError, ValueError) as error:
