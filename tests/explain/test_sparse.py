@@ -226,8 +226,8 @@ def test_what_is_wrong_in_a_sparse_masker_is_told_of_the_masker(width: int, form
     bad.data[37] = np.nan
     row = int(np.searchsorted(X.indptr, 37, "right")) - 1
     wrong = (
-        f"must hold finite numbers, got nan in row {row}, column 'x{X.indices[37]}'. Fill in or drop "
-        "what is missing."
+        f"must hold finite numbers, got nan in row {row}, column 'x{X.indices[37]}'. Fill in "
+        "or drop what is missing."
     )
     with pytest.raises(InvalidInputError, match=f"^masker {re.escape(wrong)}$"):
         SufficientReasonExplainer(model, bad.asformat(form))
