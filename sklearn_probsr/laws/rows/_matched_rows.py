@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.model._base import Model
 
-__all__ = ["Bits", "MatchedRows", "Part", "Table", "and_all", "leads_of", "states_of"]
+__all__ = ["Bits", "MatchedRows", "Part", "Table", "and_all", "leads_of", "left_along", "states_of"]
 
 
 class Bits(NamedTuple):
@@ -35,6 +35,11 @@ class Part(Protocol):
 
         How many of them keep the class, how many there are, and of how many rows.
         """
+
+    def counts_along(
+        self, states: NDArray[Any], side: bool, order: Sequence[int]
+    ) -> list[tuple[int, int]]:
+        """Count the same for the first 0, 1, 2, ... of an order: those that keep it, and all."""
 
 
 class Table(Protocol):
@@ -92,6 +97,17 @@ class _MatchedPart:
         )
         return kept - own, kept + others - own, self.n - own
 
+    def counts_along(
+        self, states: NDArray[np.int64], side: bool, order: Sequence[int]
+    ) -> list[tuple[int, int]]:
+        """Count the rows that share the first facts of an order, a copy left out."""
+        own, at = self.place(states, side) is not None, list(order)
+        kept, others = (
+            left_along(_first_missed(self.states[which][:, at] != states[at]), len(at)) - own * mine
+            for which, mine in ((side, True), (not side, False))
+        )
+        return list(zip(kept.tolist(), (kept + others).tolist(), strict=True))
+
 
 class MatchedRows:
     """The rows before one class: a table of states, and bits of every state."""
@@ -129,6 +145,21 @@ class MatchedRows:
         """Return which of the rows searched, on one side, share facts of an instance."""
         at, bits = self._starts + states, self._bits[side]
         return Bits(bits[at[list(units)]], and_all(self._everyone[side], bits[at[list(forced)]]))
+
+
+def left_along(first_missed: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Count the rows that share the first 0, 1, ..., n facts, from the first that each does not.
+
+    Of a row that shares all, that is n.
+    """
+    ends = np.bincount(first_missed, minlength=n + 1)
+    return np.cumsum(ends[::-1])[::-1]
+
+
+def _first_missed(misses: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the place of the first fact that each row does not share, or how many there are."""
+    found = misses.argmax(axis=1) if misses.shape[1] else np.zeros(len(misses), dtype=np.int64)
+    return np.where(misses.any(axis=1), found, misses.shape[1]).astype(np.int64)
 
 
 def leads_of(model: Model, rows: Any, winner: int) -> NDArray[np.float64]:

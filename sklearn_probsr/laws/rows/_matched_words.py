@@ -6,7 +6,7 @@ that a search need look at (Lemma 150).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.rows._telling_facts import packed_words
-from sklearn_probsr.laws.rows._matched_rows import Bits, and_all, leads_of
+from sklearn_probsr.laws.rows._matched_rows import Bits, and_all, leads_of, left_along
 from sklearn_probsr.laws.rows._rows_view import places
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
@@ -48,6 +48,23 @@ class _Postings:
                 found[inside] = kept
             else:
                 found[inside] = False
+        return found
+
+    def first_missed(self, there: NDArray[np.bool_], order: Sequence[int]) -> NDArray[np.int64]:
+        """Return the place in an order of the first fact that each row does not share.
+
+        It is the first word of the row that the instance lacks, or the first of the instance that
+        the row lacks; of a row that shares all, the length of the order.
+        """
+        place = np.full(self.data.width, len(order), dtype=np.int64)
+        place[list(order)] = np.arange(len(order))
+        found = np.full(len(self.data), len(order), dtype=np.int64)
+        odd = ~there[self.data.indices]
+        np.minimum.at(found, self.data.places[odd], place[self.data.indices[odd]])
+        for column in np.flatnonzero(there).tolist():
+            lacks = np.ones(len(found), dtype=np.bool_)
+            lacks[self.rows[self.starts[column] : self.starts[column + 1]]] = False
+            found[lacks] = np.minimum(found[lacks], place[column])
         return found
 
     def held_by(self, some: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -92,6 +109,15 @@ class _WordsPart:
         shared = self.postings.sharing(states, features)
         kept = int(np.count_nonzero(shared & (self.positive == side)))
         return kept - own, int(np.count_nonzero(shared)) - own, len(shared) - own
+
+    def counts_along(
+        self, states: NDArray[np.bool_], side: bool, order: Sequence[int]
+    ) -> list[tuple[int, int]]:
+        """Count the rows that share the first facts of an order, a copy left out."""
+        own = self.postings.copy_of(states) is not None
+        missed, mine = self.postings.first_missed(states, order), self.positive == side
+        found = [left_along(missed[some], len(order)) - own for some in (mine, slice(None))]
+        return list(zip(*(counts.tolist() for counts in found), strict=True))
 
     @cached_property
     def places(self) -> dict[bool, NDArray[np.int32]]:

@@ -29,6 +29,7 @@ __all__ = [
     "Matches",
     "Neighbours",
     "counts",
+    "greedy_order",
 ]
 
 # What a standard deviation of lead counts for in a cautious search, beside the share.
@@ -110,8 +111,21 @@ class Neighbours(View):
         self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
     ) -> Enclosure:
         """Enclose the probability that a row which shares the facts of a set keeps the class."""
+        kept, matching, _ = self._table.confirmed.count(self.states, self.side, fixed)
+        return self._confirmed(kept, matching)
+
+    def along(self, order: Sequence[int], tol: float) -> list[Enclosure]:
+        """Enclose the guarantee with the first 0, 1, 2, ... of an order fixed.
+
+        A row counts up to the first fact that it does not share.
+        """
+        found = self._table.confirmed.counts_along(self.states, self.side, order)
+        known = {pair: self._confirmed(*pair) for pair in set(found)}
+        return [known[pair] for pair in found]
+
+    def _confirmed(self, kept: int, matching: int) -> Enclosure:
+        """Enclose the chance of which so many rows held out tell, a copy of the instance apart."""
         part, risk = self._table.confirmed, 1 - self.confidence
-        kept, matching, _ = part.count(self.states, self.side, fixed)
         lower, upper = clopper_pearson(kept, matching, risk)
         if part.place(self.states, self.side) is not None:
             # The copy may be another row after all. Then it counts, which raises both bounds: this
@@ -121,17 +135,7 @@ class Neighbours(View):
 
     def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
         """Return the members in the order in which greed adds facts in the rows searched."""
-        left = list(range(len(members)))
-        facts = self.facts(forced, members)
-        good, bad = facts.all_good, facts.all_bad
-        order: list[int] = []
-        while left:
-            worths = [worth(*count) for count in counts(facts, good, bad)]
-            best = max(left, key=worths.__getitem__)
-            order.append(members[best])
-            left.remove(best)
-            good, bad = good & facts.good[best], bad & facts.bad[best]
-        return [order]
+        return [[members[k] for k in greedy_order(self.facts(forced, members))]]
 
     def kept(
         self, forced: Sequence[int], order: list[int], samples: int, rng: np.random.Generator
@@ -181,6 +185,42 @@ def _missed(facts: Facts) -> Missed | None:
     bads = int(np.bitwise_count(facts.all_bad).sum())
     good_starts, good, bad_starts, bad = found
     return Missed(good_starts, good, bad_starts, bad, -(-len(bad) // max(bads, 1)))
+
+
+def greedy_order(facts: Facts) -> list[int]:
+    """Return facts in an order: always the one next that leaves the rows that are worth most.
+
+    Facts that leave all rows change no count: those before the first one that does are taken at
+    once, so that there are no more turns than rows, however many facts there are.
+    """
+    good, bad = facts.all_good, facts.all_bad
+    left, found = np.arange(len(facts.good)), [np.zeros(0, dtype=np.intp)]
+    goods, bads = np.array(counts(facts, good, bad), dtype=np.int64).reshape(-1, 2).T
+    while len(left):
+        worths = _worths(goods[left], bads[left])
+        rows = [int(np.bitwise_count(some).sum()) for some in (good, bad)]
+        best = np.flatnonzero(worths == worths.max())
+        idle = (goods[left[best]] == rows[0]) & (bads[left[best]] == rows[1])
+        taken = best[: max(int(np.argmin(np.append(idle, False))), 1)]
+        first = left[taken[0]]
+        found.append(left[taken])
+        left = np.delete(left, taken)
+        gone = good & ~facts.good[first], bad & ~facts.bad[first]
+        goods, bads = goods - _shared(facts.good, gone[0]), bads - _shared(facts.bad, gone[1])
+        good, bad = good & facts.good[first], bad & facts.bad[first]
+    return [int(k) for k in np.concatenate(found)]
+
+
+def _worths(goods: NDArray[np.int64], bads: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what counts are worth, each pair of them looked at once."""
+    pairs, places = np.unique(np.stack([goods, bads]), axis=1, return_inverse=True)
+    return np.array([worth(*pair) for pair in pairs.T.tolist()])[places.ravel()]
+
+
+def _shared(each: NDArray[np.uint64], rows: NDArray[np.uint64]) -> Any:
+    """Count for each fact the rows, of some, that share it."""
+    at = np.flatnonzero(rows)
+    return np.bitwise_count(each[:, at] & rows[at]).sum(axis=1, dtype=np.int64) if len(at) else 0
 
 
 def counts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,11 +27,14 @@ from sklearn_probsr import (
     Unit,
     UnreachableError,
     guarantee,
+    guarantee_curve,
     law_of,
     sufficient_reasons,
 )
+from sklearn_probsr.engines.rows._facts import Facts, worth
 from sklearn_probsr.laws.rows import _fewest_facts, _neighbours
 from sklearn_probsr.laws.rows._matched_words import MatchedWords
+from sklearn_probsr.laws.rows._neighbours import greedy_order
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._sparse import SparseRows
 from tests.interpreted import examples
@@ -234,3 +238,63 @@ def test_columns_of_a_sparse_matrix_that_are_zeros_and_ones(monkeypatch: pytest.
     rows[0, 3] = 2.0
     with pytest.raises(InvalidInputError, match="'x3' is real-valued"):
         SufficientReasonExplainer(model, Matching(sparse.csr_array(rows)))
+
+
+# --- curves ----------------------------------------------------------------------------------
+
+
+@given(questions())
+@settings(max_examples=examples(60))
+def test_curves_have_the_enclosures_of_their_sets(question: Any):
+    """Of every size, sparse and filled in, with a copy of the instance among the rows or not."""
+    model, rows, instances, _ = question
+    held = np.arange(len(rows)) % 2 == 0
+    for form in (np.asarray, sparse.csr_array):
+        with patched(sparse=True):
+            law = Matching(form(rows), min_rows=1, confirm=held)
+            view = law_of(model, law).view(model.check_row(instances[0]))
+            order = view.ranking()
+            found = view.along(order, 1e-4)
+            assert found == [view.enclose(order[:k]) for k in range(len(order) + 1)]
+            assert view.along(order[:2], 1e-4) == found[:3][: len(order[:2]) + 1]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 90), st.integers(1, 90))
+@settings(max_examples=examples(60))
+def test_the_order_is_that_of_greed_fact_by_fact(seed: int, n_good: int, n_bad: int):
+    """Facts that change nothing are taken at once, in the place that each would have had."""
+    rng = np.random.default_rng(seed)
+    inside = [rng.random((9, n)) < rng.random((9, 1)) ** 0.2 for n in (n_good, n_bad)]
+    good, bad = (_packed(some) for some in inside)
+    everyone = [_packed(np.ones((1, n), dtype=bool))[0] for n in (n_good, n_bad)]
+    leads = [np.zeros(n) for n in (n_good, n_bad)]
+    facts = Facts(good, bad, *everyone, *leads, 0.0)
+    left, expected = list(range(9)), []
+    here = [np.ones(n, dtype=bool) for n in (n_good, n_bad)]
+    while left:
+        worths = [worth(*((some[k] & mine).sum() for some, mine in zip(inside, here, strict=True)))
+                  for k in range(9)]  # fmt: skip
+        best = max(left, key=worths.__getitem__)
+        expected.append(best)
+        left.remove(best)
+        here = [mine & some[best] for some, mine in zip(inside, here, strict=True)]
+    assert greedy_order(facts) == expected
+
+
+def _packed(inside: np.ndarray) -> np.ndarray:
+    padded = np.zeros((len(inside), -(-inside.shape[1] // 64) * 64), dtype=bool)
+    padded[:, : inside.shape[1]] = inside
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+
+
+def test_a_curve_of_many_words_takes_about_as_long_as_a_reason():
+    """It was quadratic in the words: half a minute of these."""
+    rng = np.random.default_rng(0)
+    words = sparse.random(400, 20_000, 0.005, format="csr", random_state=0).sign()
+    model, law = LinearModel(rng.standard_normal(20_000), 0.1), Matching(words, min_rows=5)
+    row = words[:1].toarray()[0]
+    sufficient_reasons(model, words[:1], distribution=law)
+    started = time.process_time()
+    curve = guarantee_curve(model, row, distribution=law)
+    assert time.process_time() - started < 10
+    assert len(curve) == 20_001
