@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MISSING", "exact_text", "fact", "unnamed", "value_text"]
+__all__ = ["MISSING", "exact_text", "fact", "may_be_written", "unnamed", "value_text"]
 
 # What a person reads where a raw value is missing.
 MISSING = "missing"
@@ -39,14 +39,18 @@ def exact_text(value: Any) -> str:
     return f"{value + 0.0:.0f}" if whole else str(value)
 
 
+def may_be_written(text: str) -> bool:
+    """Tell whether a number, in digits, has so few that a person may have written it."""
+    return len(text.partition("e")[0].replace(".", "").lstrip("-0")) <= _WRITTEN
+
+
 def value_text(value: Any) -> str:
     """Return a value as a person reads it: as it was written, if that took ten digits at most.
 
     One with more was computed, and is told to six digits, or two behind the point if it is large.
     """
     text = exact_text(value)
-    digits = text.partition("e")[0].replace(".", "").lstrip("-0")
-    if len(digits) <= _WRITTEN or not isinstance(value, float | np.floating):
+    if may_be_written(text) or not isinstance(value, float | np.floating):
         return text
     size = abs(float(value))
     return f"{value:.2f}" if 1e4 <= size < 1e15 else f"{value:g}"

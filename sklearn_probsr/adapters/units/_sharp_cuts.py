@@ -2,6 +2,8 @@
 
 Rounding moves a cut by some floats, so that "age ≥ 45.00000000000001" may be said of an age of 45.
 The fitted steps themselves say where the state changes, and which numbers they cannot tell apart.
+So may the mean of two numbers, that a step was given for a cut, be some floats beside the one that
+a person would write.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.adapters._float_order import from_ordinal, ordinal
 from sklearn_probsr.adapters.units._columns import Carried, Cut, Domain
 from sklearn_probsr.adapters.units._state_labels import candidates
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model._value_text import exact_text, may_be_written
 
 __all__ = ["sharpened"]
 
@@ -31,7 +33,7 @@ Values = Callable[[Sequence[float], Carried], NDArray[np.float64] | None]
 
 def sharpened(domain: Domain, states: States, values: Values) -> Domain:
     """Return a domain whose cuts are where the states change, as short as they can be told."""
-    if not any(isinstance(cut, Carried) for cut in domain.cuts):
+    if not any(isinstance(cut, Carried) or _is_off(cut) for cut in domain.cuts):
         return domain
     around = {c.place: c.value for c in candidates(domain) if c.place is not None}
     cuts = sorted({*domain.cuts, *map(float, domain.values)})
@@ -40,12 +42,42 @@ def sharpened(domain: Domain, states: States, values: Values) -> Domain:
         low, high = around.get(2 * i), around.get(2 * i + 2)
         if isinstance(cut, Carried) and low is not None and high is not None:
             found[cut] = _sharp(cut, low, high, states, values)
-    told = [c.text for c in found.values() if isinstance(c, Cut)]
+        elif _is_off(cut):
+            found[cut] = _written(float(cut), states)
+    told = [c.text if isinstance(c, Cut) else exact_text(float(c)) for c in _all(domain, found)]
     kept = [
         Cut(c, exact_text(float(c))) if isinstance(c, Cut) and told.count(c.text) > 1 else c
-        for c in (found.get(cut, cut) for cut in domain.cuts)
+        for c in _all(domain, found)
     ]
     return replace(domain, cuts=tuple(sorted(kept)))
+
+
+def _all(domain: Domain, found: dict[float, Any]) -> list[Any]:
+    return [found.get(cut, cut) for cut in domain.cuts]
+
+
+def _is_off(cut: float) -> bool:
+    """Tell whether a cut is a rounding error beside a number that a person may write."""
+    if isinstance(cut, Carried | Cut):
+        return False
+    return not may_be_written(exact_text(float(cut))) and may_be_written(f"{cut:.15g}")
+
+
+def _written(cut: float, states: States) -> float:
+    """Return a cut told as the number beside it, on the side of the change on which that is.
+
+    What is said is then true of every number of fifteen digits, that one too.
+    """
+    number = float(f"{cut:.15g}")
+    before, after = np.nextafter(cut, -np.inf), np.nextafter(cut, np.inf)
+    found = states([float(before), cut, float(after), number])
+    if found is None:
+        return cut
+    low, here, high, said = (tuple(state) for state in found.tolist())
+    if (low == here) == (here == high):  # it changes nothing, or stands alone
+        return cut
+    ends = {here: cut, high: float(after)} if low == here else {low: float(before), here: cut}
+    return Cut(ends[said], exact_text(number)) if said in ends else cut
 
 
 def _sharp(cut: Carried, low: float, high: float, states: States, values: Values) -> float:
