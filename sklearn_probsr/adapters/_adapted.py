@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from sklearn_probsr.adapters._adapted_card import adapted_card
 from sklearn_probsr.adapters._raw_columns import RawColumns
 from sklearn_probsr.adapters.steps._hashed_words import words_in
 from sklearn_probsr.adapters.steps._text_words import told_apart
 from sklearn_probsr.adapters.units._columns import Base, is_missing
-from sklearn_probsr.adapters.units._gathering import Gathering, count_rows
+from sklearn_probsr.adapters.units._gathering import Gathering, count_rows, raw_numbers
 from sklearn_probsr.adapters.units._pipeline_units import categories, tried
 from sklearn_probsr.adapters.units._place_rows import Input, as_floats, vectorized
 from sklearn_probsr.adapters.units._state_labels import is_number
 from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model._sparse import SparseRows, sparse_rows
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.model._value_text import MISSING, value_text
 
@@ -227,11 +228,11 @@ class Adapted:
         return Gathering(self._bases)
 
     @cached_property
-    def _words(self) -> Gathering | None:
-        """Where it is counted how often words occur; None if not all units are words."""
-        if not all(base.own for base in self._firsts):
-            return None
-        return Gathering([base.source or base for base in self._firsts])
+    def _words(self) -> tuple[Gathering | None, list[int]]:
+        """Where it is counted how often words occur, if there are any, and the other units."""
+        words = [base.source or base for base in self._firsts if base.own]
+        others = [j for j, base in enumerate(self._firsts) if not base.own]
+        return Gathering(words) if words else None, others
 
     @cached_property
     def _firsts(self) -> list[Base]:
@@ -251,14 +252,18 @@ class Adapted:
     def read_sparse(self, raw: Any, rows: SparseRows) -> SparseRows | None:
         """Return the value of each unit in sparse rows, or how often its word occurs.
 
-        None if the units are something else.
+        None if some units are something else, or a number among them is missing.
         """
         if self.is_plain:
             return rows.columns_at(self.model.columns_first)
-        if self._words is None:
-            return None
-        counts = self._words.of(raw)
-        return counts if isinstance(counts, SparseRows) else None
+        words, others = self._words
+        numbers = raw_numbers(raw, [self._firsts[j].raw for j in others])
+        counts = None if numbers is None or words is None else words.of(raw)
+        if not isinstance(counts, SparseRows) or numbers is None or not len(others):
+            return counts if isinstance(counts, SparseRows) else None
+        own = [j for j, base in enumerate(self._firsts) if base.own]
+        both = sparse.hstack([counts.matrix, numbers], format="csr")
+        return sparse_rows(both[:, np.argsort([*own, *others])], None, "X")
 
     def read(
         self, raw: Any, codes: NDArray[np.float64]

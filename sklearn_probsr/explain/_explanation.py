@@ -5,18 +5,20 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain._joined_explanations import explanations, joined
+from sklearn_probsr.explain._joined_explanations import explanations, joined, refolded
 from sklearn_probsr.explain._pending_values import filled_values
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
 from sklearn_probsr.explain.frames._row_index import built_index
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons
 from sklearn_probsr.results._checked_json import check_max_bytes, refusing
@@ -336,7 +338,11 @@ class ReasonExplanation(SlicedExplanation):
             A NumPy archive; by custom it ends in ``.npz``. It is replaced at once or not at all.
         """
         batch = self._batch("save")
-        own, pending = batch.reasons.shown, batch._pending
+        own, pending, reasons = batch.reasons.shown, batch._pending, batch.reasons
+        if pending is None and isinstance(own, SparseRows):  # it was filled in since
+            pending = refolded(batch)
+            if pending is None:
+                reasons = replace(reasons, shown=own.toarray())
         display: Any = None
         if pending is not None:  # what a person reads is what the reasons know, or the data
             values, data = pending.values, pending.data
@@ -352,7 +358,7 @@ class ReasonExplanation(SlicedExplanation):
             "in_probability": batch.in_probability,
             "index": plain_labels(batch.index),
         }
-        write_reasons(Path(path), batch.reasons, arrays, texts)
+        write_reasons(Path(path), reasons, arrays, texts)
 
     @classmethod
     def load(

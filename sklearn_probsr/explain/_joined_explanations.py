@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain._pending_values import Pending
+from sklearn_probsr.explain._pending_values import Pending, filled_values
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._row_index import joined_index
-from sklearn_probsr.model._sparse import to_sparse
+from sklearn_probsr.model._sparse import SparseRows, to_sparse
 from sklearn_probsr.results._reasons import SufficientReasons
 
-__all__ = ["explanations", "joined"]
+__all__ = ["explanations", "joined", "refolded"]
 
 
 def explanations(parts: Any) -> list[Any]:
@@ -66,9 +66,21 @@ def _as_pending(batch: SlicedExplanation) -> Pending:
     sets, at = batch._reasons.sets, np.arange(len(batch._reasons))
     values = batch.values[np.repeat(at, sets.sizes), sets.features]
     display = batch.display_data
-    shown = None if display is None else to_sparse(np.asarray(display, dtype=np.float64))
+    shown = None if display is None else _numbers(np.asarray(display, dtype=np.float64))
     names = (list(batch.feature_names), batch.output_names)
-    return Pending(sets, values, batch.base_values, to_sparse(batch.data), shown, at, names)
+    return Pending(sets, values, batch.base_values, _numbers(batch.data), shown, at, names)
+
+
+def _numbers(table: Any) -> SparseRows:
+    """Return a table by its values: numbers, also if all of them are 1."""
+    return to_sparse(table).astype(np.float64)
+
+
+def refolded(batch: SlicedExplanation) -> Pending | None:
+    """Return a batch that was filled in by what is in it; None if values are outside of reasons."""
+    found = _as_pending(batch)
+    same = np.array_equal(filled_values(found.sets, found.values), batch.values)
+    return found if same else None
 
 
 def _check_alike(first: SlicedExplanation, other: SlicedExplanation) -> None:

@@ -31,6 +31,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._sparse import SparseRows, one_row, sparse_rows
+from tests.explained import same_reasons
 
 WORDS = ["server", "is", "down", "again", "lunch", "menu", "today", "please", "restart", "soup"]
 
@@ -439,3 +440,38 @@ def test_a_file_of_many_words_is_read_without_another_limit(tmp_path: Path, vect
     assert again.reasons.model.units == found.reasons.model.units
     assert again.describe(1) == found.describe(1)
     assert (tmp_path / "words.npz").stat().st_size < 2**21
+
+
+@pytest.mark.parametrize("asked", ["values", "data", "display_data"])
+@pytest.mark.parametrize("kind", ["words", "bits", "numbers", "classes"])
+def test_a_file_can_be_read_of_what_was_filled_in_before_it_was_saved(
+    kind: str, asked: str, tmp_path: Path
+):
+    """A plot asks for values, and so may anybody, before they save."""
+    X = sparse.random(40, 9000, 0.01, format="csr", random_state=0)
+    X = X.sign() if kind == "bits" else X
+    y = np.arange(40) % (3 if kind == "classes" else 2)
+    model, rows = LogisticRegression().fit(X, y), X[:3]
+    if kind == "words":
+        words = [f"w{k}" for k in range(9000)]
+        texts = [" ".join(words[j] for j in row.indices) for row in X]
+        model = make_pipeline(TfidfVectorizer(vocabulary=words), LogisticRegression())
+        X, rows = texts, texts[:3]
+        model.fit(texts, y)
+    explainer = SufficientReasonExplainer(model, X, delta=0.7)
+    plain, found = explainer(rows), explainer(rows)
+    getattr(found, asked)
+    for one, name in ((plain, "plain"), (found, "found"), (found[1:], "some")):
+        one.save(tmp_path / name)
+    again = ReasonExplanation.load(tmp_path / "found")
+    assert same_reasons(again, ReasonExplanation.load(tmp_path / "plain"))
+    np.testing.assert_array_equal(again.values, plain.values)
+    some = ReasonExplanation.load(tmp_path / "some")
+    assert [r.facts for r in some.reasons] == [r.facts for r in plain[1:].reasons]
+    changed = explainer(rows)
+    changed.values = changed.values + 1.0
+    changed.save(tmp_path / "changed")
+    again = ReasonExplanation.load(tmp_path / "changed", max_bytes=10**9)
+    np.testing.assert_array_equal(again.values, plain.values + 1.0)
+    both = ReasonExplanation.concatenate([found, explainer(rows)])
+    assert both[0].reasons[0].facts == both[3].reasons[0].facts == plain[0].reasons[0].facts

@@ -106,6 +106,7 @@ class PerColumnStep:
             "rows": self.rows, "at": k, "width": len(self.owners), "raw": first.raw,
             "name": label + suffix, "own": first.own, "ranked": self.part.ranked,
             "source": (first.source or first) if first.own else None, "hashes": first.hashes,
+            "reading": first.reading,
             "monotone": self.part.rises(k) and self._is_rising(j, sources),
         }  # fmt: skip
         if kinds == {Kind.FINITE}:

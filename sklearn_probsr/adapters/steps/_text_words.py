@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, overload
 
 from scipy import sparse
@@ -44,8 +44,9 @@ class Hashed(NamedTuple):
 class _WordBases(Sequence[Base]):
     """A base column for every word; each is made when it is asked for, and only once."""
 
-    def __init__(self, part: Words, rows: Rows, raw: int, before: str) -> None:
-        self.part, self.rows, self.raw, self.before = part, rows, raw, before
+    def __init__(self, part: Words, rows: Rows, base: Base, before: str, step: Any) -> None:
+        self.part, self.rows, self.raw, self.before = part, rows, base.raw, before
+        self.reading = _reading(step)
         self._made: dict[int, Base] = {}
 
     @property
@@ -71,7 +72,7 @@ class _WordBases(Sequence[Base]):
         labels = word_labels(self.before, word, not isinstance(part.words, Buckets))
         return Base(
             self.rows, at, len(part.words), self.raw, own, kind, own=own, labels=labels,
-            hashes=Hashed(self.rows, at) if self.may_go else None,
+            hashes=Hashed(self.rows, at) if self.may_go else None, reading=self.reading,
         )  # fmt: skip
 
 
@@ -79,6 +80,19 @@ def word_labels(before: str, word: str, quoted: bool = True) -> tuple[str, str]:
     """Return what to call a word that is not there, and one that is."""
     told = f'"{word}"' if quoted else word
     return f"{before}no {told}", f"{before}{told}"
+
+
+# What decides which words a vectorizer finds in a text, and in which column.
+_READING = (
+    "analyzer", "lowercase", "strip_accents", "preprocessor", "tokenizer", "token_pattern",
+    "stop_words", "n_features",
+)  # fmt: skip
+
+
+def _reading(step: Any) -> Hashable:
+    """Return how a vectorizer reads a text; the same words of two that read alike are one."""
+    found = (getattr(step, name, None) for name in _READING)
+    return tuple(one if isinstance(one, Hashable) else tuple(sorted(one)) for one in found)
 
 
 def told_apart(step: Any) -> list[str]:
@@ -99,9 +113,9 @@ def words_of(part: Words, step: Any, columns: Columns) -> Columns:
     base, rows = columns.sources(0)[0], Output(step, columns.rows)
     before = f"{base.name}: " if len(columns.raw_names) > 1 else ""
     if part.scale is None:
-        return columns.new(_WordBases(part, rows, base.raw, before), rows)
+        return columns.new(_WordBases(part, rows, base, before, step), rows)
     counted = Output(part.counter, columns.rows)
-    found = columns.new(_WordBases(part, counted, base.raw, before), counted)
+    found = columns.new(_WordBases(part, counted, base, before, step), counted)
     return found.affine(sparse.diags_array(part.scale), 0.0, rows)
 
 
@@ -129,6 +143,7 @@ def weights_of(step: Any, columns: Columns) -> Columns:
                 own=own,
                 labels=labels,
                 hashes=first.hashes,
+                reading=first.reading,
             )
         )
     return columns.new(bases, rows)

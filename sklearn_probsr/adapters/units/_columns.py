@@ -8,7 +8,7 @@ base columns. At the end of the pipeline, the base columns are the columns of th
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -135,7 +135,8 @@ class Base:
     ``rows`` and ``at`` say where it is computed, ``raw`` on which raw column it depends, ``own``
     names the feature if the raw column holds many of them, as a text holds words, and ``source`` is
     then the column that counts the word, if this one is made of it. ``hashes`` is the transformer
-    and the column of it that words were hashed to, if they were. ``ranked`` says that states
+    and the column of it that words were hashed to, if they were. ``reading`` is how the text was
+    split: a word and the same letters inside words are not one feature. ``ranked`` says that states
     are told in the order of its numbers; ``monotone``, that it never falls where the raw one
     grows.
     """
@@ -151,13 +152,14 @@ class Base:
     labels: tuple[str, ...] = ()
     source: Base | None = None
     hashes: Any = None
+    reading: Hashable = None
     ranked: bool = True
     monotone: bool = False
 
     @property
-    def unit(self) -> tuple[int, str]:
+    def unit(self) -> tuple[int, str, Hashable]:
         """The unit that it belongs to."""
-        return self.raw, self.own or ""
+        return self.raw, self.own or "", self.reading
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
@@ -21,7 +22,7 @@ from sklearn_probsr.model._checks import no_number, value_kind
 from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
 from sklearn_probsr.model._texts import no_text
 
-__all__ = ["Gathering", "count_rows"]
+__all__ = ["Gathering", "count_rows", "raw_numbers"]
 
 
 class _Place(NamedTuple):
@@ -50,12 +51,11 @@ class Gathering:
         memo: dict[int, Any] = {}
         with names_may_lack(X):
             parts = [_columns_at(place, X, memo) for place in self._places]
-        if all(map(sparse.issparse, parts)):
+        if _are_mostly_sparse(parts):
             whole = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
             if is_large(whole):  # of many columns that words are hashed to few may be wanted
                 few = sparse_rows(whole, self._names, name)
                 return few if self._order is None else few.columns_at(self._order)
-            parts = [whole.toarray()]
         dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
         found = dense[0] if len(dense) == 1 else np.hstack(dense)
         return np.ascontiguousarray(found if self._order is None else found[:, self._order])
@@ -108,15 +108,31 @@ def _place(bases: Sequence[Base]) -> _Place:
     return _Place(bases[0].rows, width, None if wanted == list(range(width)) else wanted)
 
 
+def _are_mostly_sparse(parts: Sequence[Any]) -> bool:
+    """Tell whether most columns are sparse, as those of words are beside a few numbers."""
+    widths = [part.shape[1] for part in parts]
+    few = [width for part, width in zip(parts, widths, strict=True) if sparse.issparse(part)]
+    return bool(2 * sum(few) > sum(widths))
+
+
 def _columns_at(place: _Place, X: Any, memo: dict[int, Any]) -> Any:
     """Return the columns of a place that are wanted, as floats."""
     rows = place.rows.of(X, memo)
-    rows = rows.tocsr() if is_large(rows) else as_floats(rows)
+    rows = rows.tocsr() if sparse.issparse(rows) else as_floats(rows)
     if rows.shape[1] != place.width:
         raise InvalidInputError(
             f"a step gives {rows.shape[1]} columns, its adapter says {place.width}."
         )
     return rows if place.wanted is None else rows[:, place.wanted]
+
+
+def raw_numbers(raw: Any, columns: Sequence[int]) -> NDArray[np.float64] | None:
+    """Return some raw columns, if all of them are finite numbers by their type."""
+    found = [np.asarray(_safe_indexing(raw, at, axis=1)) for at in columns]
+    if any(column.dtype.kind not in "iuf" or not np.isfinite(column).all() for column in found):
+        return None
+    numbers = [column.astype(np.float64) for column in found]
+    return np.column_stack(numbers) if numbers else np.zeros((count_rows(raw), 0))
 
 
 def count_rows(raw: Any) -> int:

@@ -7,7 +7,8 @@ that they are what the pipeline really computes; a value that it refuses cannot 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,9 +26,9 @@ from sklearn_probsr.model._units import Unit
 __all__ = ["grouped", "make_units", "tried"]
 
 
-def grouped(bases: Sequence[Base]) -> dict[tuple[int, str], list[int]]:
+def grouped(bases: Sequence[Base]) -> dict[tuple[int, str, Hashable], list[int]]:
     """Return the positions of the base columns of each unit, in the order of the raw columns."""
-    units: dict[tuple[int, str], list[int]] = {}
+    units: dict[tuple[int, str, Hashable], list[int]] = {}
     for i, base in enumerate(bases):
         units.setdefault(base.unit, []).append(i)
     return dict(sorted(units.items(), key=lambda item: (item[0][0], item[1][0])))
@@ -49,20 +50,26 @@ def make_units(
         unit[0]: at for unit, at in groups.items() if all(bases[i].kind is Kind.FINITE for i in at)
     }
     found = _Trials(bases, raw_names, named, others).states(finite) if finite else {}
-    units = []
-    for (raw, own), at in groups.items():
-        first, name = bases[at[0]], own or raw_names[raw]
+    units: list[Unit] = []
+    counted: Counter[str] = Counter()
+    for (raw, own, _), at in groups.items():
+        first, name, labels = bases[at[0]], own or raw_names[raw], bases[at[0]].labels
+        counted[own] += bool(own)
+        if counted[own] > 1:  # what another vectorizer of the same texts calls so, too
+            name = f"{own} ({counted[own]})"
+            labels = tuple(f"{label} ({counted[own]})" for label in labels)
         if raw in finite and not own:
             ranked = len(at) == 1 and first.ranked
             units.append(_finite_unit(name, at, found[raw], ranked))
-        elif first.kind is Kind.FLAG:
-            units.append(Unit.binary(name, at[0], first.labels))
+        elif all(bases[i].kind is Kind.FLAG for i in at):  # several are there together, or not
+            states = tuple((float(there),) * len(at) for there in (0, 1))
+            units.append(Unit(name, tuple(at), states, labels))
         else:
             # A number as it came, or as it was filled in, or a count; else it is a function of one.
             own_values = len(at) == 1 and first.kind in {Kind.RAW, Kind.COUNT}
-            states = ((0.0,), (1.0,)) if len(at) == 1 and binary[at[0]] else None
-            labels = first.labels if own else ()
-            units.append(Unit(name, tuple(at), states, labels, coded=not own_values))
+            flag = ((0.0,), (1.0,)) if len(at) == 1 and binary[at[0]] else None
+            told = labels if own else ()
+            units.append(Unit(name, tuple(at), flag, told, coded=not own_values))
     return units
 
 

@@ -87,6 +87,8 @@ def sift(subject: Subject, X: Any, on_error: str) -> Sifted:
         return _row_by_row(subject, X, raw, error)
     numbers, display = subject.read(raw, rows)
     index = index_of(X, raw, len(rows))
+    if isinstance(rows, SparseRows) and not isinstance(numbers, SparseRows):
+        rows = rows.toarray()  # as what a person reads of them is
     return Sifted(rows, numbers, display, np.arange(len(rows)), {}, index, raw)
 
 
@@ -108,7 +110,10 @@ def _row_by_row(subject: Subject, X: Any, raw: Any, error: Exception) -> Sifted:
         parts = [joined_rows(parts)[order]]
     index = index_of(X, raw, n)
     if any(isinstance(part, SparseRows) for part in parts):
-        return _sparse_ones(subject, table, parts, at, n, invalid, index)
+        found_sparse = _sparse_ones(subject, table, parts, at, n, invalid, index)
+        if found_sparse is not None:
+            return found_sparse
+        parts = [np.asarray(joined_rows(parts))]
     rows = np.repeat(_any_row(subject.model)[None, :], n, axis=0)
     numbers, display = np.full((n, subject.model.n_units), np.nan), None
     if len(at):
@@ -129,11 +134,16 @@ def _sparse_ones(
     n: int,
     invalid: dict[int, str],
     index: Any,
-) -> Sifted:
-    """Return sparse rows of which some are invalid: those have nothing but zeros."""
+) -> Sifted | None:
+    """Return sparse rows of which some are invalid: those have nothing but zeros.
+
+    None if what a person reads of them is not sparse.
+    """
     valid = joined_rows(parts)
     given = _take(raw, at.tolist())
     numbers, display = subject.read(given, valid)
+    if isinstance(valid, SparseRows) and not isinstance(numbers, SparseRows):
+        return None
     rows, numbers = (to_sparse(part).spread(at, n) for part in (valid, numbers))
     shown = None if display is None else to_sparse(display).spread(at, n)
     return Sifted(rows, numbers, shown, at, invalid, index, given)

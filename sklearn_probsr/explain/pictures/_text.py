@@ -168,7 +168,7 @@ def _words(told: SufficientReasons, i: int, unit: int, fact: str) -> tuple[str, 
         return known
     name = told.model.unit_names[unit]
     first, last = fact.find('"'), fact.rfind('"')
-    if 0 <= first < last and name.endswith(fact[first + 1 : last]):
+    if 0 <= first < last and fact[first + 1 : last] in name:
         return (fact[first + 1 : last],)  # without the column of the text
     # Columns of a matrix of words are named after these.
     return () if any(one.labels for one in told.model.units or ()) else (name,)
