@@ -475,3 +475,22 @@ def test_a_file_can_be_read_of_what_was_filled_in_before_it_was_saved(
     np.testing.assert_array_equal(again.values, plain.values + 1.0)
     both = ReasonExplanation.concatenate([found, explainer(rows)])
     assert both[0].reasons[0].facts == both[3].reasons[0].facts == plain[0].reasons[0].facts
+
+
+@pytest.mark.parametrize("copied", [lambda one: one, lambda one: pickle.loads(pickle.dumps(one))])
+def test_explanations_of_weighted_words_are_pickled_with_their_rules(copied: Any):
+    """As those of the same words filled in: the counts that were seen are listed."""
+    words = [f"w{k}" for k in range(9000)]
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(words[:30], 12)) for _ in range(40)]
+    y = [text.count("w1 ") + text.count("w2") > 3 for text in texts]
+    told = []
+    for vocabulary in (words, words[:30]):
+        model = make_pipeline(TfidfVectorizer(vocabulary=vocabulary), LogisticRegression(C=9))
+        explainer = SufficientReasonExplainer(model.fit(texts, y), texts, delta=0.7)
+        found = copied(explainer(texts[:3]))
+        assert (found._pending is not None) == (len(vocabulary) == 9000)
+        told.append([[c.text for c in rule.conditions] for rule in found.rules()])
+        again = copied(explainer)(texts[:3])
+        assert [r.facts for r in again.reasons] == [r.facts for r in found.reasons]
+    assert told[0] == told[1]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.explain.frames._flagged_rows import sift
 from sklearn_probsr.explain.subjects._subject import Subject
+from sklearn_probsr.model._sparse import SparseRows, columns_of
 from sklearn_probsr.model._units import Unit
 from sklearn_probsr.model._value_text import MISSING, exact_text, value_text
 from sklearn_probsr.rules._category_words import Categories, by_category
@@ -47,12 +48,15 @@ class RowReader:
     def __init__(self, subject: Subject, seen: Any) -> None:
         self.subject, self._seen = subject, seen
         self._memo: dict[Any, Any] = {}
-        self._raw: tuple[NDArray[Any], NDArray[Any]] | None = None
+        self._raw: tuple[Any, Any] | None = None
 
     # Without the background; the values of features that are told by their raw ones go along.
     def __getstate__(self) -> dict[str, Any]:
-        units = self.subject.model.units or ()
-        memo = {u: self._known(u, unit) for u, unit in enumerate(units) if unit.coded}
+        coded = [(u, unit) for u, unit in enumerate(self.subject.model.units or ()) if unit.coded]
+        table = self._table() if coded else None
+        if table is not None and isinstance(table[1], SparseRows):  # of all words it is shorter
+            return {"subject": self.subject, "_seen": None, "_memo": {}, "_raw": table}
+        memo = {u: self._known(u, unit) for u, unit in coded}
         return {"subject": self.subject, "_seen": None, "_memo": memo, "_raw": None}
 
     def taken(self, X: Any, name: str = "X") -> Taken:
@@ -133,19 +137,27 @@ class RowReader:
         return known
 
     def _different(self, u: int, unit: Unit) -> tuple[list[Any], NDArray[np.float64]]:
+        table = self._table()
+        if table is None:
+            return [], np.zeros((0, len(unit.columns)))
+        rows, shown = table
+        sparse = isinstance(shown, SparseRows)
+        column = shown.cells(np.arange(len(shown)), u) if sparse else shown[:, u]
+        first: dict[Any, int] = {}
+        for i, value in enumerate(column.tolist()):
+            first.setdefault(value, i)
+        first.pop(MISSING, None)
+        some = columns_of(rows[list(first.values())], unit.columns)
+        return list(first), some.astype(np.float64)
+
+    def _table(self) -> tuple[Any, Any] | None:
+        """Return the background in the columns of the model, and as a person reads it."""
         if self._raw is None and self._seen is not None:
             raw = self.subject.frame(self._seen, "masker")
             rows = self.subject.transform(raw, "masker")
             shown = self.subject.given(self.subject.read(raw, rows)[1])
             self._raw = (rows, rows if shown is None else shown)
-        if self._raw is None:
-            return [], np.zeros((0, len(unit.columns)))
-        rows, shown = self._raw
-        first: dict[Any, int] = {}
-        for i, value in enumerate(shown[:, u].tolist()):
-            first.setdefault(value, i)
-        first.pop(MISSING, None)
-        return list(first), rows[list(first.values())][:, list(unit.columns)].astype(np.float64)
+        return self._raw
 
     def _range(
         self, coded: Condition, own: float, seen: NDArray[np.float64], inside: NDArray[np.bool_]
