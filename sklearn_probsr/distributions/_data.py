@@ -85,10 +85,10 @@ class Data:
     def __setstate__(self, state: dict[str, Any]) -> None:
         type(self).__init__(self, **state)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: Any) -> bool:
         if self is other:
             return True
-        if not isinstance(other, Data) or type(self) is not type(other):
+        if type(self) is not type(other):
             return NotImplemented
         if (self.shape, self.columns, self._said) != (other.shape, other.columns, other._said):
             return False
