@@ -56,7 +56,7 @@ class Gathering:
             if is_large(whole):  # of many columns that words are hashed to few may be wanted
                 few = sparse_rows(whole, self._names, name)
                 return few if self._order is None else few.columns_at(self._order)
-        dense = [part.toarray() if sparse.issparse(part) else part for part in parts]
+        dense = [as_floats(part) if sparse.issparse(part) else part for part in parts]
         found = dense[0] if len(dense) == 1 else np.hstack(dense)
         return np.ascontiguousarray(found if self._order is None else found[:, self._order])
 
