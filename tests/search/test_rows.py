@@ -232,7 +232,7 @@ BAD_BACKGROUNDS: list[tuple[Any, Any, str]] = [
     (
         [],
         None,
-        "A background must have two dimensions, (rows, features), got an array of shape (0,).",
+        "A background must have at least one row, got none.",
     ),
     (np.zeros((0, 2)), None, "A background must have at least one row, got none."),
     ([[]], None, "A background must have at least one column, got none."),

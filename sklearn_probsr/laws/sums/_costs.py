@@ -81,7 +81,7 @@ class Costs(View):
         The loss is in units of the decision function.
         """
         twin = copy.copy(self)
-        for name in ("at_worst", "moments"):
+        for name in ("at_worst", "_at_best", "moments"):
             twin.__dict__.pop(name, None)
         less = loss / self.contributions.scale
         twin.known = list(self.known)
@@ -117,6 +117,11 @@ class Costs(View):
         """Return the most that a unit can cost."""
         least, most = self.contributions.ends[unit]
         return self.known[unit] - least if self.positive else most - self.known[unit]
+
+    def least(self, unit: int) -> Fraction:
+        """Return the least that a unit can cost; less than nothing, if it can gain."""
+        least, most = self.contributions.ends[unit]
+        return self.known[unit] - most if self.positive else least - self.known[unit]
 
     @property
     def listed(self) -> Listed:
@@ -161,6 +166,8 @@ class Costs(View):
     def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
         if fixed != self._unsure and self.is_certain(fixed):
             return Enclosure.of(Fraction(1))
+        if delta is None and self.is_hopeless(fixed):
+            return Enclosure.of(Fraction(0))
         told = delta is None and are_few(self.contributions, FEW_TOLD)
         rough = None if told else self._by_spectrum(fixed, delta, tol)
         if rough is not None:
@@ -204,13 +211,27 @@ class Costs(View):
         worst, beyond = self.at_worst
         return [beyond <= known for known in accumulate((worst[u] for u in order), initial=0)]
 
+    def is_hopeless(self, fixed: Collection[int]) -> bool:
+        """Tell whether a set never keeps the class: the others exceed the margin at best."""
+        best, beyond = self._at_best
+        return beyond > sum(best[u] for u in set(fixed))
+
     @cached_property
     def at_worst(self) -> tuple[list[int], int]:
         """What each unit costs at most, and by how much all together exceed the margin."""
+        return self._at_ends(self.most)
+
+    @cached_property
+    def _at_best(self) -> tuple[list[int], int]:
+        """What each unit costs at least, and by how much all together exceed the margin."""
+        return self._at_ends(self.least)
+
+    def _at_ends(self, end: Callable[[int], Fraction]) -> tuple[list[int], int]:
+        """Return ends of what units cost, and by how much all together exceed the margin."""
         whole = self.contributions.fineness
         times = math.lcm(whole, *(known.denominator for known in self.known))
-        worst = [int(self.most(u) * times) for u in range(len(self.known))]
-        return worst, sum(worst) - self.spare(times)
+        costs = [int(end(u) * times) for u in range(len(self.known))]
+        return costs, sum(costs) - self.spare(times)
 
     def _by_spectrum(
         self, fixed: frozenset[int], delta: Fraction | None = None, tol: float = TOL
