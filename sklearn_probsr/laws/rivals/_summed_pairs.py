@@ -24,7 +24,8 @@ __all__ = ["Summed", "some_ahead", "summed_duel"]
 # What returns the sum of the duels with two rivals, by their places; None if floats round it.
 Summed: TypeAlias = Callable[[int, int], ThinCosts | None]
 
-# So many of the likeliest rivals are looked at in pairs, if they are ahead as often as this.
+# So many rivals are looked at in pairs: each of these has a spectrum, and of 20 classes there would
+# be 171 for each. And those rivals that are ahead as often as this.
 _RIVALS, _SLIGHT = 4, 3e-4
 
 
@@ -43,8 +44,10 @@ def summed_duel(model: ArgmaxModel, winner: int, rivals: tuple[int, int]) -> Lin
 
 def some_ahead(lost: list[Enclosure], fixed: frozenset[int], summed: Summed) -> float:
     """Bound from below how likely some rival is ahead, from how likely each is."""
+    if len(lost) > _RIVALS:
+        return max(one.lower for one in lost)
     order = sorted(range(len(lost)), key=lambda i: -lost[i].upper)
-    order = [i for i in order[:_RIVALS] if lost[i].upper > _SLIGHT]
+    order = [i for i in order if lost[i].upper > _SLIGHT]
     above: NDArray[np.float64] = np.array([lost[i].upper for i in order])
     most = np.minimum.outer(above, above)
     for b in range(1, len(order)):
