@@ -1,6 +1,5 @@
 """Values far out over marginals of many rows: moved, accounted for, and held against the truth."""
 
-from collections.abc import Iterable
 from fractions import Fraction
 from itertools import combinations
 
@@ -14,14 +13,13 @@ from sklearn_probsr import (
     Unit,
     guarantee,
     law_of,
-    sufficient_reason,
     sufficient_reasons,
 )
 from sklearn_probsr.laws.sums import _crowds, _far_values
 from sklearn_probsr.laws.sums._crowds import Crowds
-from sklearn_probsr.laws.sums._far_ranges import Away
 from sklearn_probsr.laws.sums._far_values import inner_of
 from tests.interpreted import long_loops
+from tests.laws.sums.far_rows import always_move, check_claims, with_far
 from tests.laws.sums.test_crowds import real, truth
 
 pytestmark = long_loops
@@ -31,30 +29,7 @@ pytestmark = long_loops
 def always_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the path in small cases, with whatever is moved there."""
     monkeypatch.setattr(_crowds, "_MOST_LISTED", 0)
-    for name, value in {
-        "LONG": 1e-9, "SHORTER": 0, "FIRST": 0.0, "is_slight": lambda *_: True,
-        "QUANTILES": (((0.25, 0.75), 3.92),), "best_half": least_range,
-    }.items():  # fmt: skip
-        monkeypatch.setattr(_far_values, name, value)
-
-
-def least_range(candidates: Iterable[Away], _: int) -> tuple[int, float] | None:
-    """Return the shortest range, of a few, beyond which there is a fifth on a side at most."""
-    for away in candidates:
-        for half in np.sort(away.sizes / 1.5):
-            if away.chances[:, away.sizes > half].sum(axis=1).max() <= 0.2:
-                return 0, float(half)
-        return 0, float(away.sizes.max() / 1.5)
-    return None
-
-
-def with_far(rng: np.random.Generator, n: int, d: int, kind: str) -> np.ndarray:
-    """Return rows of which a few entries are far out, of both signs."""
-    rows = rng.integers(-3, 4, (n, d)) / 2 if kind == "ties" else rng.standard_normal((n, d))
-    for _ in range(1 if kind == "one" else int(rng.integers(2, 5))):
-        size = 10.0 ** rng.choice([1, 2, 12, 200] if kind == "huge" else [0.7, 1, 2])
-        rows[rng.integers(n), rng.integers(d)] = rng.choice([-1, 1]) * size
-    return rows
+    always_move(monkeypatch, _far_values)
 
 
 def moved(model: LinearModel, law: Marginals) -> bool:
@@ -117,34 +92,8 @@ def test_claims_hold_over_all_sets(kind: str):
         rows, weights = with_far(rng, 8, 4, kind), rng.standard_normal(4)
         model, law = real(weights, 0.2), Marginals(rows)
         taken += moved(model, law)
-        asked = rows[:4]
         delta = Fraction(str(rng.choice([0.6, 0.75, 0.9])))
-        together = sufficient_reasons(model, asked, delta=delta, distribution=law)
-        for i, x in enumerate(asked):
-            each = {
-                fixed: truth(model, rows, [1] * 8, x, {f"x{j}" for j in fixed})
-                for n in range(5)
-                for fixed in combinations(range(4), n)
-            }
-            least = min(len(fixed) for fixed, kept in each.items() if kept >= delta)
-            for reason in (
-                together[i],
-                sufficient_reason(model, x, delta=delta, distribution=law, prove=True),
-            ):
-                chosen = tuple(sorted(reason.features))
-                assert Fraction(reason.guarantee.lower) <= each[chosen]
-                assert each[chosen] <= Fraction(reason.guarantee.upper)
-                assert each[chosen] >= delta
-                assert reason.size_lower <= least
-                if reason.minimality == "minimum":
-                    minima += 1
-                    assert reason.size == least
-                if reason.minimality == "subset-minimal":
-                    assert all(
-                        each[some] < delta
-                        for n in range(len(chosen))
-                        for some in combinations(chosen, n)
-                    )
+        minima += check_claims(model, rows, delta)
     assert taken >= 4
     assert minima
 

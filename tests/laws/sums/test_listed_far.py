@@ -15,7 +15,6 @@ from sklearn_probsr import (
     Unit,
     guarantee,
     law_of,
-    sufficient_reason,
     sufficient_reasons,
 )
 from sklearn_probsr.engines.sums._far import far_change
@@ -23,8 +22,8 @@ from sklearn_probsr.laws._contributions import Listed
 from sklearn_probsr.laws.sums import _listed_far, _spectra
 from sklearn_probsr.laws.sums._listed_far import listed_inner
 from tests.interpreted import long_loops
+from tests.laws.sums.far_rows import always_move, check_claims, with_far
 from tests.laws.sums.test_crowds import real, truth
-from tests.laws.sums.test_far_values import least_range, with_far
 
 pytestmark = long_loops
 
@@ -45,11 +44,7 @@ KINDS = {
 def always_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the path in small cases, by spectra, with whatever is moved there."""
     monkeypatch.setattr(_spectra, "_FEW", 0)
-    for name, value in {
-        "LONG": 1e-9, "SHORTER": 0, "FIRST": 0.0, "is_slight": lambda *_: True,
-        "QUANTILES": (((0.25, 0.75), 3.92),), "best_half": least_range,
-    }.items():  # fmt: skip
-        monkeypatch.setattr(_listed_far, name, value)
+    always_move(monkeypatch, _listed_far)
 
 
 def listed(model: LinearModel, law: Any) -> Listed:
@@ -145,34 +140,8 @@ def test_claims_hold_over_all_sets(kind: str):
         rows, weights = KINDS[kind](rng, 8, 4), rng.standard_normal(4)
         model, law = real(weights, 0.2), Marginals(rows)
         taken += moved(model, law)
-        asked = rows[:4]
         delta = Fraction(str(rng.choice([0.6, 0.75, 0.9])))
-        together = sufficient_reasons(model, asked, delta=delta, distribution=law)
-        for i, x in enumerate(asked):
-            each = {
-                fixed: truth(model, rows, [1] * 8, x, {f"x{j}" for j in fixed})
-                for n in range(5)
-                for fixed in combinations(range(4), n)
-            }
-            least = min(len(fixed) for fixed, kept in each.items() if kept >= delta)
-            for reason in (
-                together[i],
-                sufficient_reason(model, x, delta=delta, distribution=law, prove=True),
-            ):
-                chosen = tuple(sorted(reason.features))
-                assert Fraction(reason.guarantee.lower) <= each[chosen]
-                assert each[chosen] <= Fraction(reason.guarantee.upper)
-                assert each[chosen] >= delta
-                assert reason.size_lower <= least
-                if reason.minimality == "minimum":
-                    minima += 1
-                    assert reason.size == least
-                if reason.minimality == "subset-minimal":
-                    assert all(
-                        each[some] < delta
-                        for n in range(len(chosen))
-                        for some in combinations(chosen, n)
-                    )
+        minima += check_claims(model, rows, delta)
     assert taken >= 4
     assert minima
 
