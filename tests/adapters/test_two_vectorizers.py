@@ -37,7 +37,7 @@ def explained(model: Any, rows: Any, background: Any = TEXTS) -> ReasonExplanati
 def test_what_reads_otherwise_is_another_feature(union: Any, classifier: Any):
     """So many features as columns, and the reasons of the matrix."""
     model = make_pipeline(union, classifier).fit(TEXTS, Y)
-    matrix = model[:-1].transform(TEXTS).toarray()
+    matrix = model[0].transform(TEXTS).toarray()
     adapted = adapt(model, TEXTS)
     names = [unit.name for unit in adapted.units]
     assert len(set(names)) == len(names)
