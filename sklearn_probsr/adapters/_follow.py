@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.pipeline import FeatureUnion
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_probsr.adapters._declarations import Affine, Linear, PerColumn, Weights, Words
@@ -91,8 +92,9 @@ def check_fitted(estimator: Any, prefit: bool = False) -> None:
     """Refuse an estimator that was not fitted, or whose estimator was not if that is enough."""
     if prefit:
         estimator = getattr(estimator, "estimator_", getattr(estimator, "estimator", None))
-    # Hashing needs no fit, which scikit-learn 1.6 does not say of it.
-    if not hasattr(estimator, "fit") or isinstance(estimator, HashingVectorizer):
+    # Hashing needs no fit, which scikit-learn 1.6 does not say of it; a union is what its parts
+    # are, and these are asked one by one.
+    if not hasattr(estimator, "fit") or isinstance(estimator, FeatureUnion | HashingVectorizer):
         return
     try:
         check_is_fitted(estimator)
