@@ -159,7 +159,7 @@ def _in_context(
     if n < 2:
         return keys, found
     begun, beta, variance = free
-    band_low, band_high = _band(scene, candidates, size, spectrum.far.share)
+    band_low, band_high = _band(scene, candidates, size, spectrum.far[-1])
     most = 0.0
     for i in range(n):
         u = candidates[i]

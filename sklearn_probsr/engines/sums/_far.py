@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._jit import inner
 
-__all__ = ["NEAR", "Far", "far_change", "moved"]
+__all__ = ["NEAR", "NOTHING", "Far", "far_change", "far_table", "moved"]
+
+# Cuts are told apart by such a part of a turn; a power of two, so that nothing is rounded.
+_CELLS = 512
 
 
 class Far(NamedTuple):
@@ -29,23 +31,34 @@ class Far(NamedTuple):
 NEAR = Far(0.0, 0.0, 1.0, np.empty((0, 2)))
 
 
-@inner
-def moved(far: Far, cut: float) -> float:
-    """Bound what values that were moved change at cuts of that size, in turns."""
-    if far.share == 0.0:
-        return 0.0
-    found = far.share
-    gap = far.reach - cut
-    if gap > 0.0:
-        found *= far.variance / (far.variance + gap * gap)
-    for i in range(len(far.tails)):
-        power = far.tails[i, 1] + far.tails[i, 0] * cut
-        if power < 0.0:
-            found = min(found, math.exp(power))
-    return found
-
-
-@kernel
 def far_change(far: Far, cut: float) -> float:
     """Bound what values that were moved change at cuts of that size, in turns."""
-    return moved(far, cut)
+    return float(_changes(far, np.array([cut]))[0])
+
+
+def _changes(far: Far, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the least of all bounds at some cuts; none falls where a cut grows."""
+    gap = np.maximum(far.reach - cuts, 0.0)
+    found = far.share * (far.variance / (far.variance + gap * gap))
+    for exponent, logarithm in far.tails.tolist():
+        found = np.minimum(found, np.exp(np.minimum(logarithm + exponent * cuts, 0.0)))
+    return np.minimum(found, far.share)
+
+
+def far_table(far: Far) -> NDArray[np.float64]:
+    """Return what is changed at cuts of up to each part of a turn, and last at any cut."""
+    if far.share == 0.0:
+        return NOTHING
+    return np.append(_changes(far, np.arange(_CELLS) / _CELLS), far.share)
+
+
+NOTHING = np.zeros(1)
+
+
+@inner
+def moved(table: NDArray[np.float64], cut: float) -> float:
+    """Bound what values that were moved change at cuts of that size, in turns (Proposition 165)."""
+    last = len(table) - 1
+    if last == 0 or cut * _CELLS >= last - 1:
+        return table[last]  # type: ignore[no-any-return]
+    return table[int(cut * _CELLS) + 1]  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.coins._vaaler import coefficients, sin_cos_turns
-from sklearn_probsr.engines.sums._far import NEAR, Far, moved
+from sklearn_probsr.engines.sums._far import NOTHING, moved
 
 __all__ = [
     "DROPPED",
@@ -63,7 +63,7 @@ class Spectrum(NamedTuple):
     nodes: NDArray[np.float64]  # (nodes, 4)
     rest: NDArray[np.float64]  # (nodes, 2): real and imaginary parts
     factors: NDArray[np.float64]  # (units, nodes, 2)
-    far: Far = NEAR  # what was moved to the ends of ranges
+    far: NDArray[np.float64] = NOTHING  # what moved values change, see `far_table`
 
 
 def with_signs(

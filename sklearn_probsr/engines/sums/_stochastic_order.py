@@ -70,7 +70,8 @@ def undominated(laws: Laws, members: NDArray[np.int64], size: int) -> NDArray[np
 def within(laws: Laws, members: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which members are above which that come later: ``[a, b]`` says that a is above b."""
     n = len(members)
-    above = np.zeros((n, n), dtype=np.bool_)
+    above = np.empty((n, n), dtype=np.bool_)
+    above[:] = False
     for a in range(n):
         for b in range(a + 1, n):
             above[a, b] = _costs_more(laws, members[a], members[b])

@@ -45,7 +45,8 @@ class _Path(NamedTuple):
 def _path(above: NDArray[np.bool_], size: int, smaller: bool) -> _Path:
     """Return a path before its first set."""
     n = len(above)
-    taken, whole = np.empty(n, dtype=np.bool_), np.zeros(n + 3, dtype=np.int64)
+    taken, whole = np.empty(n, dtype=np.bool_), np.empty(n + 3, dtype=np.int64)
+    whole[:] = 0
     whole[n] = -1
     return _Path(above, taken, whole[:n], whole[n:], size, smaller)
 

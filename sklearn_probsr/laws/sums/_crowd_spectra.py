@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.sums._crowd import Crowd, crowd_spectrum
+from sklearn_probsr.engines.sums._far import far_table
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.laws.sums._crowds import CELLS, Crowds
 from sklearn_probsr.laws.sums._far_tails import Inner
@@ -102,7 +103,7 @@ class CrowdShared(Shared):
         spectrum = crowd_spectrum(
             _Laws(self._law, head), _Laws(self._law, rest), degree, _MOST_CELLS
         )
-        return spectrum._replace(far=self.inner.far)
+        return spectrum._replace(far=far_table(self.inner.far))
 
     def _law(self, unit: int) -> Crowd:
         seen = self.inner.seen

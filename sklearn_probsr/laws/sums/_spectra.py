@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines.sums._far import far_table
 from sklearn_probsr.engines.sums._spectrum import Spectrum, narrowed
 from sklearn_probsr.engines.sums._stochastic_order import Laws
 from sklearn_probsr.engines.sums._tabulation import Law, build_spectrum
@@ -133,7 +134,7 @@ class Shared:
         return self._built[key]
 
     def _build(self, degree: int, whole: bool) -> Spectrum:
-        return self._listed(degree, whole)._replace(far=self.inner.far)
+        return self._listed(degree, whole)._replace(far=far_table(self.inner.far))
 
     def _listed(self, degree: int, whole: bool) -> Spectrum:
         if whole:

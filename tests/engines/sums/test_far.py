@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sklearn_probsr.engines.sums._far import NEAR, Far, far_change
+from sklearn_probsr.engines.sums._far import NEAR, Far, far_change, far_table, moved
 
 
 def test_nothing_moved_changes_nothing():
@@ -31,3 +31,17 @@ def test_lines_too_steep_for_floats_are_passed_over():
     """An exponential that overflows is no bound, and takes none away."""
     far = Far(0.2, 0.0, 1.0, np.array([[1e5, 700.0]]))
     assert far_change(far, 1.0) == 0.2
+
+
+def test_a_table_is_never_less_and_hardly_more():
+    """What kernels look up is the change at the next part of a turn; far out, the share."""
+    look = getattr(moved, "py_func", moved)
+    far = Far(0.1, 0.4, 0.01, np.array([[10.0, -4.0], [60.0, -20.0]]))
+    table = far_table(far)
+    for cut in [*np.random.default_rng(0).uniform(0, 1.1, 300).tolist(), 0.0, 0.25, 511 / 512]:
+        told = look(table, cut)
+        assert (
+            far_change(far, cut) <= told <= max(far_change(far, cut + 1 / 512), 0.1 * (cut > 0.99))
+        )
+    assert [look(table, cut) for cut in (1.0, 1e300, math.inf)] == [0.1] * 3
+    assert look(far_table(NEAR), 0.3) == 0.0
