@@ -2,7 +2,7 @@
 
 The Python block of each journey runs while every call of a function is watched; printed are the
 files of the package in the order in which they are entered. Compiled code cannot be watched, so
-that the kernels run as plain Python. A test compares the files with those on the page.
+that the kernels run as plain Python.
 """
 
 import os

@@ -10,7 +10,6 @@ import re
 import runpy
 import subprocess
 import sys
-import tokenize
 import tomllib
 from pathlib import Path
 
@@ -19,16 +18,6 @@ import pytest
 import sklearn_probsr
 from tests.layout import CORE, PACKAGE, ROOT, SHELLS, imports, module_names
 
-# A name that stands in two rooms, for one thing seen from both.
-SEEN_FROM_TWO_ROOMS = {
-    "_batch": ["engines.coins._batch", "engines.sums._batch"],  # kernels for many rows
-    "_matching": ["distributions._matching", "laws.rows._matching"],
-    "coins": ["engines.coins", "laws.coins"],  # kernels of a kind of sum, and its laws
-    "questions": ["explain.questions", "questions"],  # of rows as they come, and of one decision
-    "rows": ["engines.rows", "laws.rows"],
-    "rules": ["explain.rules", "rules"],  # of the rows of a frame, and of one reason
-    "sums": ["engines.sums", "laws.sums"],
-}
 FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}
 
 TOP_LEVEL = {
@@ -129,16 +118,6 @@ def test_folders_of_laws_build_on_what_all_laws_share():
         assert others <= known, f"{name} imports laws of {others - known}"
 
 
-@needs_sources
-def test_a_name_of_a_file_stands_for_one_thing():
-    """The same name is used in two rooms only for one thing, seen from both."""
-    names: dict[str, list[str]] = {}
-    for name in module_names():
-        names.setdefault(name.rpartition(".")[2], []).append(name)
-    twice = {name: sorted(where) for name, where in names.items() if len(where) > 1}
-    assert twice == SEEN_FROM_TWO_ROOMS
-
-
 # What only a law should tell apart, and so many lines elsewhere do.
 KINDS = {"Background", "Data", "Marginals", "Matching", "Product", "Uniform"}
 KINDS |= {"ArgmaxModel", "LinearModel", "Model"}
@@ -184,35 +163,6 @@ def test_modules_say_in_a_sentence_what_they_are():
     for name, path in module_names().items():
         doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         assert re.fullmatch(r"[^\n]{10,}\.", doc.split("\n")[0]), f"{name}: {doc.splitlines()[:1]}"
-
-
-# Lines of code in a module, without docstrings, comments and empty lines.
-MOST_CODE = 270
-
-
-def lines_of_code(source: str) -> int:
-    """Count the lines of a module that say what is done."""
-    quiet = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
-    told = {line for token in tokenize.generate_tokens(io.StringIO(source).readline)
-            if token.type not in (*quiet, tokenize.ENDMARKER)
-            for line in range(token.start[0], token.end[0] + 1)}  # fmt: skip
-    for node in ast.walk(ast.parse(source)):
-        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        if documented and ast.get_docstring(node) is not None:
-            told -= {*range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)}
-    return len(told)
-
-
-@needs_sources
-def test_modules_are_one_idea():
-    """None has so much code that it must be two."""
-    found = {n: lines_of_code(p.read_text(encoding="utf-8")) for n, p in module_names().items()}
-    assert {name: count for name, count in found.items() if count > MOST_CODE} == {}
-    source = (
-        '"""One.\n\nTwo."""\n\n# three\na = (\n    1,\n)  # four\n\ndef f():\n    """Five."""\n'
-    )
-    assert lines_of_code(source) == 4
-    assert sum(found.values()) > 20_000
 
 
 @needs_sources
