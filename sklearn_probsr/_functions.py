@@ -251,14 +251,14 @@ def sufficient_reasons(
         one with the best guarantee is returned, and its minimality is ``"best-of-size"``.
     prove : {"auto", True, False}, default="auto"
         How hard to try to prove that no smaller set reaches delta, which may turn up a smaller
-        one. ``"auto"`` stays within milliseconds a row. True goes on until ``max_evals``, and over
-        background rows to an integer programme on SciPy's HiGHS. False tries no proof. Uniform
-        binary features need none of it.
+        one. ``"auto"`` takes some milliseconds for most rows, and at most about a second over
+        background rows. True goes on until ``max_evals`` or ``time_limit``. False tries no
+        proof. Uniform binary features need none of it.
     max_evals : int or None, default=None
-        The most sets of one size that a proof may look at in a row. None: 200,000 if ``prove`` is
-        True; if it is "auto" 10,000 and no more than make a million row visits (over background
-        rows), or no more than make five million terms of a Fourier sum (over independent
-        features).
+        The most sets of one size that a proof may look at in a row. None: over background rows as
+        many as need four billion numbers to be looked at, or as there is time for if ``prove`` is
+        True; over independent features 200,000 if it is True, and if it is "auto" 10,000 and no
+        more than make five million terms of a Fourier sum.
     time_limit : float, default=10.0
         The most seconds that proofs may take in a row with ``prove=True``.
     present_only : bool, default=False

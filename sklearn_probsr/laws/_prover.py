@@ -178,13 +178,6 @@ class Prover:
         members = [int(u) for u in self.members]
         return Scout(members, prices, self.verdict, self.monotone)
 
-    def programmed(self, prices: dict[int, int], below: int) -> tuple[set[int] | None, int]:
-        """Look for a set that costs less than ``below`` by an integer programme, if there is one.
-
-        Returns what was found, and what no set that reaches the level costs less than.
-        """
-        return None, 0
-
     # --- what is proved of a set -------------------------------------------------------------
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:

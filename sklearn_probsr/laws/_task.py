@@ -16,25 +16,18 @@ from sklearn_probsr.laws._feature_sets import FeatureSets, SetsWriter
 from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._enclosure import Enclosure
 
-__all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable", "visits_in"]
+__all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable"]
 
 # Long enough for every word of minimality.
 WORD = "<U20"
-# What a proof may cost: so many sets, and together so many row visits, or nodes of spectra at some
-# twenty nanoseconds each.
+# What a proof may cost: so many sets, and together so many nodes of spectra at some twenty
+# nanoseconds each, or gains of background rows, of which some billions are looked at in a second.
 _SETS, _MANY_SETS = 10_000, 200_000
-_WORK, _MUCH_WORK = 1_000_000, 2**62
-_NODES = 5_000_000
-# Of background rows so many are visited where all their gains fit a processor's cache: it is there
-# that a visit takes less than a nanosecond, and that most proofs end.
-_VISITS, _FEW_GAINS = 10_000_000, 2**17
+_NODES, _CELLS, _MUCH_WORK = 5_000_000, 4_000_000_000, 2**62
 # The share of a time limit that is kept for what is claimed of the set found.
 _FOR_CLAIMS = 0.25
 # What a message calls its row; an error calls it by its number.
 _THIS_ROW = "this row"
-# For each second of a time limit a search over rows makes so many visits: one that rounds in a
-# third of it.
-_EACH_SECOND = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -92,9 +85,10 @@ class Effort:
     ----------
     prove : {"auto", True, False}
     max_evals : int or None
-        The most sets of one size to be bounded or counted for a row. None: as many as take about
-        ten milliseconds over background rows, and a tenth of a second over independent units, if
-        ``prove="auto"``, and 200,000 if ``prove=True``.
+        The most sets of one size to be bounded or counted for a row. None: as many as take about a
+        second over background rows, and a tenth of a second over independent units, if
+        ``prove="auto"``; if ``prove=True``, 200,000 over independent units, and over rows as many
+        as there is time for.
     time_limit : float
         Seconds that the search of a row may take, if ``prove=True``, once it has a set.
     limits : Limits
@@ -132,25 +126,11 @@ class Effort:
         """At how many nodes of spectra up-sets may be bounded, all together."""
         return _NODES if self.max_evals is None and not self.thorough else _MUCH_WORK
 
-    @property
-    def work(self) -> int:
-        """How many background rows may be visited, set by set."""
-        return _WORK if self.max_evals is None and not self.thorough else _MUCH_WORK
-
-    def visits(self, n: int) -> int:
-        """Return how many of n background rows may be visited, set by set."""
-        return min(self.sets * n, self.work)
-
-    def more_visits(self, n: int, members: int) -> int:
-        """Return how many more may be, to prove that there is no smaller set."""
-        few = self.work == _WORK and n * members <= _FEW_GAINS
-        return min(self.sets * n, _VISITS) - self.visits(n) if few else 0
-
-    def deep_visits(self, n: int) -> int:
-        """Return how many may be in a thorough search that rounds: a third of the time limit."""
-        if not self.thorough or self.max_evals is not None:
-            return self.visits(n) if self.thorough else 0
-        return max(self.visits(n), visits_in(self.time_limit))
+    def cells(self, each: int) -> int:
+        """Return how many gains of background rows may be looked at, ``each`` for every set."""
+        if self.max_evals is not None:
+            return self.max_evals * each
+        return _MUCH_WORK if self.thorough else _CELLS
 
 
 @dataclass(frozen=True)
@@ -325,11 +305,6 @@ class Found:
         self.lower[i], self.upper[i] = guarantee.lower, guarantee.upper
         if guarantee.exact is not None:
             self.exact[i] = guarantee.exact
-
-
-def visits_in(seconds: float) -> int:
-    """Return how many visits of rows take about a third of so many seconds."""
-    return int(min(seconds, 1e6) * _EACH_SECOND)
 
 
 def of_row(message: str, i: int) -> str:

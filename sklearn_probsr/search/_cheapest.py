@@ -179,22 +179,6 @@ class _Cheapest:
             best = set(scout.units(outcome.found))
         floor = outcome.least if outcome.complete else self._root_floor(self._count(best) - 1)
         self.floor = max(self.floor, floor)
-        may_ask = effort.thorough and task.most is None and not task.is_late
-        if may_ask and self._count(best) > self.floor:
-            best = self._programmed(best)
-        return best
-
-    def _programmed(self, best: set[int]) -> set[int]:
-        """Ask an integer programme for a cheaper set, by count if that is small enough."""
-        whole = {u: self.prices.whole[u] for u in self.counts}
-        for prices, times in ((self.counts, 1), (whole, self.base)):
-            below = sum(prices[u] for u in best)
-            found, bound = self.prover.programmed(prices, below)
-            self.floor = max(self.floor, bound * times)
-            if found is not None:
-                best = min(best, self._pruned(found), key=self._count)
-            if bound > 0:
-                break
         return best
 
     def _root_floor(self, limit: int) -> int:

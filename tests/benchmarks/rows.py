@@ -24,7 +24,6 @@ from sklearn_probsr import (
     compare,
     sufficient_reason,
 )
-from sklearn_probsr.engines.rows import _branch_and_bound, _rounded_search
 from sklearn_probsr.laws.rows import _parted_view
 from tests.benchmarks.cases import DELTA
 from tests.benchmarks.measure import best_times, run_process
@@ -176,10 +175,7 @@ def warm_up(what: str, d: int, classes: int) -> None:
     """Load all that is compiled, for few rows and for many, by rows that take no memory."""
     WAYS[what](draw(3_000, d, classes))
     many, _parted_view._MANY_CELLS = _parted_view._MANY_CELLS, 0
-    few = _branch_and_bound.FEW_BYTES
-    _branch_and_bound.FEW_BYTES = _rounded_search.FEW_BYTES = 0
     WAYS[what](draw(60, d, classes))
-    _branch_and_bound.FEW_BYTES = _rounded_search.FEW_BYTES = few
     _parted_view._MANY_CELLS = many
 
 

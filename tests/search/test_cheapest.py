@@ -9,9 +9,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sklearn_probsr import Background, LinearModel, Unit, UnreachableError, sufficient_reason
+from sklearn_probsr import Background, LinearModel, UnreachableError, sufficient_reason
 from sklearn_probsr.laws._scout import affordable
-from sklearn_probsr.laws.rows import _rows_prover
 from sklearn_probsr.results._sentence import cost_text
 from tests.oracle import Case
 from tests.search.priced import LAWS, Priced, priced
@@ -144,13 +143,6 @@ def test_less_effort_proves_less_and_never_too_much():
     assert words >= {"minimum", "subset-minimal"}
 
 
-@pytest.mark.parametrize("law", ["rows", "real rows", "classes"])
-def test_an_integer_programme_goes_on_where_branches_end(law):
-    """With prove=True, by its word alone; far costs are too much for it (93)."""
-    words = [check(priced(law, seed), prove=True, max_evals=0) for seed in range(16)]
-    assert words.count("minimum") >= 10
-
-
 def test_the_sentence_speaks_of_costs():
     """What it costs, and that nothing is cheaper; or what anything costs at least."""
     model = LinearModel([5, 1, -3, 2, -1], threshold=5, feature_names=list("abcde"))
@@ -181,26 +173,3 @@ def test_the_sentence_says_what_any_set_costs_at_least():
     )
     assert cost_text(1 / 3, down=True) == "0.333333333333"
     assert (cost_text(2 / 3), cost_text(2 / 3, down=True)) == ("0.666666666667", "0.666666666666")
-
-
-def test_no_programme_is_asked_about_more_rows_than_it_has_memory_for(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    """The set is as good, and what is proved of it is no more than what the others prove."""
-    rng = np.random.default_rng(4)
-    units = [Unit.real(f"x{j}", j) for j in range(12)]
-    model = LinearModel(rng.normal(size=12), 0.1, units=units)
-    rows, x = rng.normal(size=(60, 12)), rng.normal(size=12)
-    asked: list[int] = []
-    real = _rows_prover.solve
-    monkeypatch.setattr(_rows_prover, "solve", lambda *given: (asked.append(1), real(*given))[1])
-    options = {"cost": {f"x{j}": 1 + j % 3 for j in range(12)}, "prove": True, "max_evals": 3}
-    known = sufficient_reason(model, x, delta=0.9, distribution=Background(rows), **options)
-    assert asked
-    asked.clear()
-    for most in ("_MOST_PRICED", "_MOST_PROGRAMMED"):
-        monkeypatch.setattr(_rows_prover, most, 0)
-    less = sufficient_reason(model, x, delta=0.9, distribution=Background(rows), **options)
-    assert not asked
-    assert less.guarantee >= 0.9
-    assert less.cost_lower <= known.cost <= less.cost

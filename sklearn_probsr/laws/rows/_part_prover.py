@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.engines.rows._greed import greedy
-from sklearn_probsr.engines.rows._needs import needs_of
+from sklearn_probsr.engines.rows._scan import Prices, Scan
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.rows._hard_rows import HardRows, all_lose, with_fixed
@@ -30,8 +30,8 @@ _TIMES, _MORE_TIMES, _LEAST = 4, 10, 1024
 # A part of a quarter of the rows is large, and so is one with so many gains: rather than growing,
 # it is asked for more weight, so often.
 _ENOUGH, _MANY_GAINS, _TRIES = 4, 2**18, 8
-# The most numbers in the table of its branch and bound.
-_ROOM = 2**19
+# The most bytes of the table of its search.
+_ROOM = 2**22
 # What is lost to so many of the closest rivals of a row is mostly enough.
 _FEW_RIVALS = 3
 # Where nearly all rows have to be kept, those that are lost join the part.
@@ -229,12 +229,13 @@ class PartProver(Prover):
     def bound_least(self, size: int) -> None:
         """Raise ``least``, up to a size, by what the rows that have least to spare need alone."""
         worst = self.seen.margins.reshape(len(self.seen.weights), -1).min(axis=1)
-        alone, lost = np.zeros(size + 1, dtype=np.int64), 0
+        lost, each = np.zeros(size, dtype=np.int64), np.ones(len(self.members), dtype=np.int64)
         for piece in self.seen.pieces(len(self.members), self._worst(worst, _TIMES)):
             rows, safe = piece.opened(self.members, self.forced)
             lost += piece.total - safe - int(rows.weights.sum())  # whatever is fixed
-            alone += needs_of(rows, -self.seen.doubt, size).weight
-        fails = lost + alone.sum() - np.cumsum(alone[:-1]) > self.spare
+            if rows.gains.size:
+                lost += Scan(rows, -self.seen.doubt, Prices(each, 1, size - 1, size - 1), 0).lost
+        fails = lost > self.spare
         self.least = size if fails.all() else int(np.argmin(fails))
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:

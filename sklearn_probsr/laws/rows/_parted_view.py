@@ -24,7 +24,7 @@ __all__ = ["Leads", "PartedView", "forms_of"]
 # Gains that are looked at at once: so many numbers.
 _GAINS = 2**18
 # Rows that have more gains than this before all rivals are looked at in floats first.
-_MANY_CELLS = 2**20
+_MANY_CELLS = 2**21
 _ALL = np.empty(0, dtype=np.intp)
 
 

@@ -5,36 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import MOST_MIXED
-from sklearn_probsr.engines.rows._branch_and_bound import MOST_CELLS, branch_and_bound
 from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
-from sklearn_probsr.engines.rows._needs import Needs, needs_of
-from sklearn_probsr.engines.rows._programme import MOST_PRICE, solve
 from sklearn_probsr.engines.rows._pruning import are_needed, exposed, prune
-from sklearn_probsr.engines.rows._rounded_search import Rounded, rounded_search, rounded_up
+from sklearn_probsr.engines.rows._scan import Prices, Scan
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._scout import Scout
-from sklearn_probsr.laws._task import Task, visits_in
+from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.rows._rows_scout import RowsScout
 from sklearn_probsr.laws.rows._rows_view import RowsView, places
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["RowsProver"]
 
-# Of more gains the relaxation of a programme is too weak to prove what the other searches do not.
-_MOST_PROGRAMMED = 2**16
-# Nor does it with prices, of so many more, in seconds and with some forty megabytes.
-_MOST_PRICED = 2**18
 # With more rows, times the sets that may be left out, a few of the rows are asked first.
 _MANY_REMOVALS = 2**20
-# With less time a programme would not get beyond its start.
-_LEAST_SECONDS = 0.05
+# What is exactly counted costs so many cells of rounded numbers for each of its own.
+_EXACTLY = 4
+# A search with a time limit looks at the clock after so many cells.
+_BETWEEN_CLOCKS = 2**27
+# The part of the effort that raises the least size, once smaller sets are not ruled out.
+_FROM_BELOW = 0.25
+# Cells for a better set of the same size, its table included.
+_TO_IMPROVE = 10_000_000
+# A table takes no more bytes than these, with several rivals the latter, or than half of the gains:
+# of more rows it has those that come nearest to the floor (Lemma 121).
+FEW_BYTES, _RIVAL_BYTES = 3 * 2**20, 2**25
 
 
 class RowsProver(Prover):
@@ -46,19 +47,14 @@ class RowsProver(Prover):
         self.total, self.doubt, delta = view.total, view.doubt, task.delta
         # The least weight that reaches delta.
         self.needed = -(-delta.numerator * self.total // delta.denominator)
-        n = len(self.seen.margins)
-        self.for_proofs = task.effort.more_visits(n, len(self.members))
-        self.budget = task.effort.visits(n) + self.for_proofs
         self.rows, self.safe = self.seen.opened(self.members, task.include)
         self.most = self.safe + int(self.rows.weights.sum())  # no set keeps more
         self.places = {u: j for j, u in enumerate(self.members)}
         self.weights: dict[frozenset[int], int] = {}
-        self.tried = len(self.members) + 1  # the least size that a programme was asked for
-        self.deep = task.effort.deep_visits(n)
-        self.room = MOST_CELLS
-        self._rounded: Rounded | None = None
-        self._needs: Needs | None = None
-        self._kept = np.zeros(0, dtype=np.int64)  # what sets of some sizes keep at most
+        several = len(self.rows.margins) > len(self.rows.weights)
+        self.room = max(_RIVAL_BYTES if several else FEW_BYTES, self.rows.gains.nbytes // 2)
+        self._hunt: _Hunt | None = None
+        self._open = len(self.members) + 1  # sets of so many members were not ruled out
 
     def weight(self, chosen: Collection[int]) -> int:
         """Return the weight of the rows that keep the class with a set of members fixed."""
@@ -83,9 +79,9 @@ class RowsProver(Prover):
 
     def verdict(self, chosen: Collection[int]) -> bool:
         """Tell whether a set of members reaches the level."""
-        return self._reaches(chosen, self.needed)
+        return self.reaches(chosen, self.needed)
 
-    def _reaches(self, chosen: Collection[int], needed: int) -> bool:
+    def reaches(self, chosen: Collection[int], needed: int) -> bool:
         """Tell whether a set of members reaches a weight; doubts that do not matter stay."""
         least, most = self._between(frozenset(chosen))
         if least < needed <= most:
@@ -124,23 +120,10 @@ class RowsProver(Prover):
 
     def scout(self, prices: dict[int, int]) -> Scout:
         """Return what looks ahead for the cheapest set: what each row can gain at a price."""
-        if not RowsScout.knows(self.rows):
+        if not self.rows.gains.size:
             return super().scout(prices)
         spare = self.most - self.needed
         return RowsScout(self.members, prices, self.verdict, self.rows, spare, -self.doubt)
-
-    def programmed(self, prices: dict[int, int], below: int) -> tuple[set[int] | None, int]:
-        """Look for a set that costs less than ``below`` by an integer programme."""
-        each = [prices[u] for u in self.members]
-        if max(each, default=0) > MOST_PRICE or self.rows.gains.size > _MOST_PRICED:
-            return None, 0
-        left, seconds = self.needed - self.safe, self.task.seconds
-        costs = np.array(each, dtype=np.int64)
-        mask, bound = solve(self.rows, left, -self.doubt, below, seconds, costs)
-        if mask is None:
-            return None, bound
-        found = {self.members[j] for j in np.flatnonzero(mask)}
-        return (found if self.verdict(found) else None), bound
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
         """Prove that nothing can be left out, or leave it out."""
@@ -165,155 +148,117 @@ class RowsProver(Prover):
                 return True
         return are_needed(rows, chosen, mixed, left, self.doubt)
 
+    # --- the sets of a size ------------------------------------------------------------------
+
     def best_of(self, size: int) -> set[int]:
         """Return the best set found of at most a size."""
         order = [self.members[j] for j in greedy(self.rows, math.inf, False)]
         sizes = [size] if self.monotone else range(size + 1)
-        best = max((set(order[:k]) for k in sizes), key=self.worth)
-        while not self.monotone:
-            better = next(
-                (s for k in range(size + 1) for s in [self._better(k, self.weight(best))] if s),
-                None,
-            )
-            if better is None:
-                return best
-            best = better
-        return self.improve(best)
-
-    def bound_least(self, size: int) -> None:
-        """Raise ``least``, up to a size, by what each row needs on its own."""
-        self._needs = needs_of(self.rows, -self.doubt, size + 1)
-        self._kept = self._needs.most_kept
-        self.least = int(self._kept[:size].searchsorted(self.needed - self.safe))
-
-    def look(self, size: int) -> tuple[bool | None, set[int]]:
-        """Look for a set of at most ``size`` members by branch and bound, then by a programme."""
-        if self.monotone and self.deep > 0 and size < len(self.members):
-            verdict, found = self._deep_look(size)
-            if verdict is not None:
-                return verdict, found
-        sizes = [size] if self.monotone else range(size, self.least - 1, -1)
-        verdicts: list[bool | None] = []
-        for k in sizes:
-            if k > self._affordable:  # without asking: such sizes may be thousands
-                verdicts.append(None)
-                continue
-            verdict, found = self._look(k, self.needed)
-            if verdict:
-                return True, found
-            verdicts.append(verdict)
-        if None in verdicts:
-            return self._programmed(size) if self.task.effort.thorough else (None, set())
-        return False, set()
-
-    @property
-    def _affordable(self) -> int:
-        """The most members of a set that can be looked for: one, or as a table has or can have."""
-        made = 0 if self._rounded is None else self._rounded.size
-        return max(1, made, self.budget // max(self.rows.gains.size, 1))
-
-    def _deep_look(self, size: int) -> tuple[bool | None, set[int]]:
-        """Look for sets with gains rounded up, the smallest first; what is refuted stays so."""
-        for k in range(self.least, size + 1):
-            visits = self._in_time(self.deep)
-            verdict, found, spent = self._look_rounded(k, self.needed, visits, size + 1)
-            self.deep -= spent
-            if verdict is None:
-                self.deep = 0  # what is left is the exact search, and the programme
-            if verdict is not False:
-                return verdict, found
-            self.least = k + 1  # no set of k reaches the level, and none of fewer (Lemma 110)
-        return False, set()
-
-    def _programmed(self, size: int) -> tuple[bool | None, set[int]]:
-        """Look for a set of at most a size by an integer programme, once for each such size."""
-        large = self.rows.gains.size > _MOST_PROGRAMMED
-        if size >= self.tried or large or self.task.seconds < _LEAST_SECONDS:
-            return None, set()
-        self.tried = size
-        left, floor = self.needed - self.safe, -self.doubt
-        mask, bound = solve(self.rows, left, floor, size + 1, self.task.seconds)
-        self.least = max(self.least, bound)
-        if mask is not None:
-            found = {self.members[j] for j in np.flatnonzero(mask)}
-            if len(found) <= size and self.verdict(found):
-                return True, found
-        return (False if bound > size else None), set()
+        return self._improved(max((set(order[:k]) for k in sizes), key=self.worth), size)
 
     def improve(self, chosen: set[int]) -> set[int]:
-        """Return the best set of the same size, as far as the budget goes."""
-        self.budget, self.for_proofs = self.budget - self.for_proofs, 0
-        while better := self._better(len(chosen), self.weight(chosen)):
-            chosen = better
+        """Return the best set of the same size, as far as a little effort goes."""
+        return self._improved(chosen, len(chosen))
+
+    def _improved(self, chosen: set[int], size: int) -> set[int]:
+        cells = min(_TO_IMPROVE, self.task.effort.cells(len(self.rows.margins)))
+        self._hunt = None  # there is not room for two tables
+        hunt = self._hunt_for(size, cells)
+        if hunt is None:
+            return chosen
+        while self.weight(chosen) < self.most:
+            verdict, found = hunt.go_on(size, self.weight(chosen) + 1)
+            if not verdict:
+                break
+            chosen = found
         return chosen
 
-    def _better(self, size: int, weight: int) -> set[int] | None:
-        """Return a set of a size that keeps more than a weight, if one is found."""
-        verdict, found = self._look(size, weight + 1) if self.budget > 0 else (None, set())
-        return found if verdict else None
+    def bound_least(self, size: int) -> None:
+        """Raise ``least``, up to a size, by what each row can have with fewer members."""
+        hunt = self._at_level(size - 1)
+        if hunt is not None:
+            reached = hunt.scan.lost[:size] <= self.most - self.needed
+            self.least = int(np.argmax(reached)) if reached.any() else size
 
-    def _look(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
-        """Look for a set of exactly a size with some weight."""
-        if needed > self.most:
+    def look(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most ``size`` members; where that ends early, rule out fewer."""
+        hunt = self._at_level(size)
+        if self.needed > self.most:
             return False, set()
-        if size < len(self._kept) and needed - self.safe > self._kept[size]:
-            return False, set()  # Lemma 32 (i)
-        if size <= 1:  # few sets, that need no table of what members can add
-            sets = (set(chosen) for chosen in combinations(self.members, size))
-            found = next((chosen for chosen in sets if self._reaches(chosen, needed)), None)
-            return found is not None, found or set()
-        visits = self._in_time(self.budget)
-        rounded, found, spent = self._look_rounded(size, needed, visits, size + 1)
-        self.budget -= spent
-        if rounded is not None:
-            return rounded, found
-        left, floor, visits = needed - self.safe, -self.doubt, self._in_time(self.budget)
-        verdict, mask, spent = branch_and_bound(self.rows, size, left, floor, visits, self.room)
-        self.budget -= spent
-        found = {self.members[j] for j in mask.nonzero()[0].tolist()}
-        if verdict == 1 and not self.seen.exact and self.weight(found) < needed:
-            return self._look_exactly(size, needed)
-        return (None if verdict < 0 else verdict == 1), found
+        if hunt is None or size >= self._open:
+            reached = self.reaches((), self.needed)
+            return (None if size and not reached else reached), set()
+        verdict, found = hunt.go_on(size, self.needed, _FROM_BELOW)
+        if verdict is None:
+            self._open = size
+        while verdict is None and self.least < size:
+            hunt.again()
+            fewer, found = hunt.go_on(self.least, self.needed)
+            if fewer is not False:
+                return fewer, found
+            self.least += 1
+        return verdict, found
 
-    def _in_time(self, visits: int) -> int:
-        """Return how many of some visits can be made in the time that is left."""
-        return min(visits, visits_in(self.task.seconds)) if self.task.effort.thorough else visits
+    def _at_level(self, size: int) -> _Hunt | None:
+        """Return the hunt for sets of up to a size that reach the level."""
+        if self._hunt is None or self._hunt.size < size:
+            self._hunt = self._hunt_for(size, self.task.effort.cells(len(self.rows.margins)))
+        return self._hunt
 
-    def _look_rounded(
-        self, size: int, needed: int, budget: int, room: int
-    ) -> tuple[bool | None, set[int], int]:
-        """Look for a set of exactly a size with gains rounded up, and count what is found.
+    def _hunt_for(self, size: int, cells: int) -> _Hunt | None:
+        """Return a hunt for sets of up to a size; None if its tables are too much."""
+        if not self.rows.gains.size or 2 * (size + 2) * self.rows.gains.size > cells:
+            return None
+        return _Hunt(self, size, cells)
 
-        None: the budget ends, or rounding does not tell. A table that has to be made is made for
-        ``room`` members. Returns how many visits were made, too.
+
+class _Hunt:
+    """Goes through the sets of up to a size, and confirms what is found by an exact count.
+
+    ``cells`` is the effort that is left.
+    """
+
+    def __init__(self, prover: RowsProver, size: int, cells: int) -> None:
+        rows = prover.rows
+        self.prover, self.size, self.cells = prover, size, cells
+        prices = Prices(np.ones(len(prover.members), dtype=np.int64), 1, size, size)
+        self.scan = Scan(rows, -prover.doubt, prices, prover.room)
+        self.cells -= self.scan.spent
+        self._all = self.cells
+        self._started = False
+
+    def again(self) -> None:
+        """Begin again, before the first set."""
+        if self._started:
+            self.scan.again()
+
+    def go_on(self, size: int, needed: int, part: float = 0.0) -> tuple[bool | None, set[int]]:
+        """Look on for a set of at most a size that keeps some weight.
+
+        Sizes may only fall from one call to the next, and weights only rise, until the scan begins
+        again. ``part`` of the effort, and of the time, is left for later.
         """
-        rows, made = self._rounded, 0
-        if self._needs is not None:
-            room = max(size, min(room, self._needs.most - 1))  # no larger set is looked for
-        if rows is None or rows.size < size:
-            rows = self._rounded = rounded_up(self.rows, room, -self.doubt, budget, self._needs)
-            made = 0 if rows is None else rows.cost
-        if rows is None:
-            return None, set(), 0
-        spent, after = made, None
-        while True:
-            spare, left = self.most - needed, budget - spent
-            verdict, mask, visits = rounded_search(rows, size, spare, left, after)
-            spent += visits
-            found = {self.members[j] for j in mask.nonzero()[0].tolist()}
-            made_up = verdict == 1 and not self._reaches(found, needed)
-            if rows.whole or not made_up:
-                return None if made_up or verdict < 0 else verdict == 1, found, spent
-            # The rows that have no table refute it (Lemma 160).
-            after, spent = mask, spent + (size + 1) * len(self.rows.weights)
-
-    def _look_exactly(self, size: int, needed: int) -> tuple[bool | None, set[int]]:
-        """Try every set, if they are few, with all the digits of long integers."""
-        if math.comb(len(self.members), size) > self.task.effort.limits.most_sets:
+        prover, scan = self.prover, self.scan
+        if not scan.fits:
             return None, set()
-        for chosen in combinations(self.members, size):
-            if self.task.is_late:
-                return None, set()
-            if self.weight(chosen) >= needed:
-                return True, set(chosen)
-        return False, set()
+        if not self._started:
+            self._started = True
+            self.cells -= scan.start()
+        task, spare = prover.task, prover.most - needed
+        later, seconds = int(part * self._all), part * task.seconds
+        while self.cells > later:
+            budget = self.cells - later
+            if task.effort.thorough:
+                budget = min(budget, _BETWEEN_CLOCKS)
+            verdict, at, spent = scan.next(size, prover.least, spare, budget)
+            self.cells -= spent
+            if verdict == 0:
+                return False, set()
+            if verdict == 1:
+                found = {prover.members[j] for j in at.tolist()}
+                self.cells -= _EXACTLY * (len(found) + 1) * len(prover.rows.margins)
+                if prover.reaches(found, needed):
+                    return True, found
+            if task.effort.thorough and task.seconds <= seconds:
+                break
+        return None, set()

@@ -8,17 +8,18 @@ from fractions import Fraction
 import numpy as np
 
 from sklearn_probsr.engines.rows._counts import Rows
-from sklearn_probsr.engines.rows._priced_rows import Purse, cheapest_rows, gains_at_prices
-from sklearn_probsr.laws._scout import ROOM, Branched, Rounded, Scout, Verdict
-from sklearn_probsr.laws._task import visits_in
+from sklearn_probsr.engines.rows._scan import Prices, Scan
+from sklearn_probsr.laws._scout import Branched, Rounded, Scout, Verdict
 from sklearn_probsr.model._exact import about
 
 __all__ = ["RowsScout"]
 
-# The most numbers in the table of gains, and the least and most steps that tell prices apart.
-_MOST_CELLS, _LEAST_STEPS, _MOST_STEPS = 2**22, 4, 64
-# Rows that are visited, branch by branch, and branches; with prove=True so many branches.
-_VISITS, _FEW, _MANY = 10_000_000, 5_000, 500_000
+# In so many steps prices are told apart.
+_STEPS = 64
+# With fewer steps than these, as many cells of a table would not do, it is not made.
+_LEAST_STEPS, _CELLS, _ROOM = 4, 2**26, 2**25
+# So many branches are followed, each of all rows, or with ``prove=True``; and cells in a second.
+_FEW, _MANY, _EACH_SECOND = 20_000, 2_000_000, 2_000_000_000
 
 
 class RowsScout(Scout):
@@ -58,53 +59,49 @@ class RowsScout(Scout):
         order = [members[j] for j in places]
         monotone = not bool((rows.gains < 0).any())
         super().__init__(order, prices, verdict, monotone, worth[places].tolist())
+        self.branches = (_FEW, _MANY)
         self.rows, self._lines = rows, np.array(places, dtype=np.intp)
-        self._rivals, self._spare, self._floor = rivals, spare, floor
-        self._prices, self._bits = Rounded.of(self.prices)
-        self._most, self._step = np.zeros((0, 0, 0), dtype=np.int64), 1
-        few = _VISITS // max(len(rows.margins), 1)
-        self.branches = (max(min(few, _FEW), 1), _MANY)
-
-    @staticmethod
-    def knows(rows: Rows) -> bool:
-        """Tell whether there is room for the table."""
-        return _LEAST_STEPS * rows.gains.size <= _MOST_CELLS
+        self._spare, self._floor = spare, floor
+        self._rounded, self._bits = Rounded.of(self.prices)
+        self._scan: Scan | None = None
 
     def hopeless(self, taken: tuple[int, ...], rest: list[int], limit: int, room: int) -> bool:
         """Tell whether too many rows stay lost, whatever is paid for (Proposition 92)."""
         if self._spare < 0:
             return True
-        limit >>= self._bits
-        self._tabulate(limit)
-        at = rest[0] if rest else len(self.order)
-        margins = self.rows.margins + self.rows.gains[self._lines[list(taken)]].sum(axis=0)
-        best = self._most[limit // self._step, at]
-        lost = (margins + best < self._floor).reshape(-1, self._rivals).any(axis=1)
-        return int(self.rows.weights[lost].sum()) > self._spare
+        paid = limit >> self._bits
+        scan = self._scan
+        if taken or scan is None or paid // scan.prices.step > scan.prices.levels:
+            return super().hopeless(taken, rest, limit, room)
+        return int(scan.lost[paid // scan.prices.step]) > self._spare
 
     def branches_in(self, seconds: float) -> int:
         """Return how many branches surely take less than so many seconds."""
-        return visits_in(seconds) // max(len(self.rows.margins), 1) + 1
+        return int(min(seconds, 1e6) * _EACH_SECOND) // max(len(self.rows.margins), 1) + 1
 
-    def branched(self, limit: int, most: int, fewest: int, branches: int) -> Branched:
+    def branched(self, limit: int, most: int, fewest: int, branches: int) -> Branched | None:
         """Go through the sets that count at most a limit (Propositions 91 and 92)."""
         if self._spare < 0:
             return Branched(None, limit + 1, True)
-        paid = limit >> self._bits
-        self._tabulate(paid)
-        purse = Purse(
-            self._prices, self._bits == 0, paid, most, self._spare, self._floor, branches, ROOM
-        )
-        verdict, sets = cheapest_rows(self.rows, self._lines, self._most, self._step, purse)
-        sure = np.full(len(sets), self._floor >= 0)
-        return self.judged(sets, sure, limit, verdict == 1)
-
-    def _tabulate(self, limit: int) -> None:
-        """Write down the most that members from a place on can add to each row, at every price."""
-        if limit // self._step < len(self._most):
-            return
-        cells = (len(self.order) + 1) * max(len(self.rows.margins), 1)
-        steps = max(min(_MOST_STEPS, _MOST_CELLS // cells, limit), 1)
-        self._step = limit // steps + 1
-        steps = limit // self._step
-        self._most = gains_at_prices(self.rows.gains, self._lines, self._prices, self._step, steps)
+        paid, most = limit >> self._bits, min(most, len(self.order))
+        steps = min(_STEPS, _CELLS // max(self.rows.gains.size, 1), paid)
+        if steps < min(_LEAST_STEPS, paid):
+            return None  # a table of so many gains would take too long
+        step = paid // max(steps, 1) + 1
+        prices = np.empty(len(self.order), dtype=np.int64)
+        prices[self._lines] = self._rounded
+        self._scan = Scan(self.rows, self._floor, Prices(prices, step, paid // step, most), _ROOM)
+        self._scan.start()
+        cells, found, best = branches * len(self.rows.margins), None, limit + 1
+        while cells > 0:
+            # Prices were rounded down: what costs less than the best is at most as dear as that.
+            below = (best - 1) >> self._bits
+            verdict, at, spent = self._scan.next(below, fewest, self._spare, cells)
+            cells -= spent + len(at) * len(self.rows.margins)
+            if verdict == 0:
+                return Branched(found, best, True)
+            places = np.flatnonzero(np.isin(self._lines, at)).tolist()
+            count = sum(self.prices[p] for p in places)
+            if verdict == 1 and count < best and self.reaches(places):
+                found, best = places, count
+        return Branched(found, best, False)

@@ -22,5 +22,6 @@ def all_sets(items: list[int]) -> list[np.ndarray]:
 
 
 def kept(rows: Rows, chosen: np.ndarray) -> int:
-    margins = rows.margins + rows.gains[chosen].sum(axis=0)
-    return int(rows.weights[margins >= 0].sum())
+    margins = rows.margins + rows.gains[np.asarray(chosen, dtype=np.intp)].sum(axis=0)
+    ahead = (margins >= 0).reshape(len(rows.weights), -1).all(axis=1)  # of every rival
+    return int(rows.weights[ahead].sum())

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_probsr.engines.rows._branch_and_bound import branch_and_bound
 from sklearn_probsr.engines.rows._counts import Rows, kept_along
 from sklearn_probsr.engines.rows._greed import greedy
-from sklearn_probsr.engines.rows._needs import needs_of
 from sklearn_probsr.engines.rows._open_rows import open_rows
-from sklearn_probsr.engines.rows._programme import solve
 from sklearn_probsr.engines.rows._pruning import prune
 from tests.engines.rows.cases import some_rows
 
@@ -61,14 +58,3 @@ def test_numbers_next_to_the_limit_are_counted_as_small_ones(seed: int, rivals: 
         assert prune(large, order, enough, 0)[0].tolist() == (
             prune(small, order, needed, 0)[0].tolist()
         )
-        bounds = (
-            needs_of(large, 0, 7).most_kept.searchsorted(enough),
-            needs_of(small, 0, 7).most_kept.searchsorted(needed),
-        )
-        assert bounds[0] == bounds[1]
-        for size in range(4):
-            verdict, chosen, _ = branch_and_bound(large, size, enough, 0, 10**6)
-            expected = branch_and_bound(small, size, needed, 0, 10**6)
-            assert (verdict, chosen.tolist()) == (expected[0], expected[1].tolist())
-    enough = int(small.weights.sum()) // 2
-    assert solve(large, heavy * enough, 0, 5, 10.0)[1] == solve(small, enough, 0, 5, 10.0)[1]
