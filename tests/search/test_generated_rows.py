@@ -29,6 +29,12 @@ CASES = 20_000 if os.environ.get("SKLEARN_PROBSR_CASES") == "whole" else example
 PARTS = 8
 
 
+def _score(weights: Any, values: list[Fraction], offset: float) -> Fraction:
+    """Return a linear score of floats, exactly."""
+    terms = (Fraction(float(w)) * v for w, v in zip(weights, values, strict=True))
+    return sum(terms, Fraction(float(offset)))
+
+
 class Decision:
     """A small decision over rows, and the weight of the rows that keep the class with any set."""
 
@@ -82,15 +88,11 @@ class Decision:
     def _class(self, row: Any) -> int:
         values = [Fraction(float(v)) for v in row]
         if isinstance(self.model, LinearModel):
-            total = sum((Fraction(float(w)) * v for w, v in zip(self.model.weights, values, strict=True)),
-                        -Fraction(float(self.model.threshold)))  # fmt: skip
+            total = _score(self.model.weights, values, -self.model.threshold)
             return int(total > 0 or (total == 0 and not self.model.strict))
         scores = [
-            sum(
-                (Fraction(float(w)) * v for w, v in zip(line, values, strict=True)),
-                Fraction(float(b)),
-            )
-            for line, b in zip(self.model.weights, self.model.intercepts, strict=True)
+            _score(line, values, offset)
+            for line, offset in zip(self.model.weights, self.model.intercepts, strict=True)
         ]
         best = [k for k, score in enumerate(scores) if score == max(scores)]
         return best[-1] if self.model.last else best[0]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import Background, LinearModel, Unit, law_of
+from sklearn_probsr.engines.rows._scan import Scan
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
 from sklearn_probsr.laws._task import Effort, Found, Limits, Task
 from sklearn_probsr.laws.rows import _rows_prover
@@ -194,27 +195,21 @@ def table(seed: int, mixed: bool) -> Table:
     return Table(model, instance, Background(data.astype(float), shares), kept)
 
 
-@pytest.mark.parametrize("name", ["rounded_search", "branch_and_bound", "solve"])
+@pytest.mark.parametrize("room", [0, 2**25])
 @pytest.mark.parametrize("mixed", [False, True], ids=["pure", "mixed"])
-def test_minima_over_background_rows(mixed: bool, name: str, monkeypatch: pytest.MonkeyPatch):
-    """By a search that rounds or that counts, or with no budget for either by a programme."""
+def test_minima_over_background_rows(mixed: bool, room: int, monkeypatch: pytest.MonkeyPatch):
+    """By a search that has all rows in its table, or those that come nearest to the floor."""
     asked: list[int] = []
-    thorough = name == "solve"
-    real = getattr(_rows_prover, name)
-    if name == "branch_and_bound":
-        monkeypatch.setattr(_rows_prover, "rounded_up", lambda *_: None)
+    real = Scan.next
 
-    def watched(*arguments: Any) -> Any:
-        answer = real(*arguments)
-        # A proof that no set is enough: the row visits, or a bound beyond the size.
-        if thorough:
-            asked.append(int(answer[1] >= arguments[3]))
-        else:
-            asked.append(answer[2] if answer[0] == 0 else 0)
+    def watched(self: Scan, *arguments: int) -> Any:
+        answer = real(self, *arguments)
+        asked.append(answer[2] if answer[0] == 0 else 0)
         return answer
 
-    monkeypatch.setattr(_rows_prover, name, watched)
-    effort = Effort(True, 0, time_limit=1e6) if thorough else Effort(max_evals=10**6)
+    monkeypatch.setattr(Scan, "next", watched)
+    monkeypatch.setattr(_rows_prover, "FEW_BYTES", room)
+    effort = Effort(max_evals=10**6)
     for seed in range(6):
         case = table(seed, mixed)
         total = case.law.total
@@ -232,5 +227,4 @@ def test_minima_over_background_rows(mixed: bool, name: str, monkeypatch: pytest
                 least = int(sizes[case.kept >= delta * total].min())
                 assert found.minimality[0] == "minimum"
                 assert found.size_lower[0] == len(features) == least
-    # Visits of a search that rounds are of eight rows each.
-    assert sum(asked) > {"solve": 5, "branch_and_bound": 10_000, "rounded_search": 1_250}[name]
+    assert sum(asked) > 10_000

@@ -203,6 +203,7 @@ def _suffering(
 @kernel
 def _tabulate(
     gains: NDArray[np.float32],
+    order: NDArray[np.intp],
     steps: NDArray[np.int64],
     part: np.float32,
     best: NDArray[np.float32],
@@ -210,8 +211,8 @@ def _tabulate(
 ) -> None:
     """Write down what members from a place on can add to each row at every price, rounded up.
 
-    ``gains`` is (h, cells), ``ahead`` (levels + 1, h + 1, cells); ``best`` (levels + 1, line) is
-    room to work in.
+    ``gains`` is (h, cells), of the members as they come, ``ahead`` (levels + 1, h + 1, cells);
+    ``best`` (levels + 1, line) is room to work in.
     """
     h, cells = gains.shape
     levels, line = len(best) - 1, best.shape[1]
@@ -222,8 +223,8 @@ def _tabulate(
                 best[b, r] = np.float32(0.0)
                 ahead[b, h, first + r] = 0
         for p in range(h - 1, -1, -1):
-            gain = gains[p, first : first + width]
-            price = steps[p]
+            gain = gains[order[p], first : first + width]
+            price = steps[order[p]]
             for b in range(levels, price - 1, -1):
                 _take(best[b], best[b - price], gain, width)
             for b in range(levels + 1):
@@ -365,10 +366,11 @@ class _State(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """What a search looks at: members in the order of its branches."""
+    """What a search looks at; places are those of its order."""
 
     weights: NDArray[np.float32]  # (n,)
     gains: NDArray[np.float32]  # (h, cells)
+    order: NDArray[np.intp]  # (h,): of the members
     ahead: NDArray[np.int16]  # (levels + 1, h + 1, cells)
     worth: np.float32  # of one that is ahead
     prices: NDArray[np.int64]  # (h,)
@@ -409,7 +411,7 @@ def _branch(
             continue
         price = case.prices[position]
         if price <= left:
-            gain = case.gains[position]
+            gain = case.gains[case.order[position]]
             state.taken[depth] = position
             found = False
             if depth + 1 >= fewest:
@@ -532,18 +534,19 @@ class Scan:
         _gather(rows, places, nearest, self._floor, self._shift, self._thin, found)
         self.order = self._ordered(found, places, nearest)
         cells = many * padded
-        gains = found.gains.reshape((h, cells))[self.order]
+        gains = found.gains.reshape((h, cells))
         ahead = np.empty((levels + 1, h + 1, cells), dtype=np.int16)
-        steps = np.ascontiguousarray(self._steps[self.order])
         highest = gains.max(axis=1, initial=0.0)
         top = float(np.sort(highest)[h - self._takes :].sum())
         worth = np.float32(2 ** int(top / _LARGEST).bit_length())
         line = min(_LINE, cells)
         best = np.empty((levels + 1, line), dtype=np.float32)
-        _tabulate(gains, steps, np.float32(1.0) / worth, best, ahead)
-        prices = np.ascontiguousarray(self.prices.each[self.order])
+        _tabulate(gains, self.order, self._steps, np.float32(1.0) / worth, best, ahead)
+        prices = self.prices.each[self.order]
         cheapest = int(prices.min(initial=1))
-        self._case = _Case(found.weights, gains, ahead, worth, prices, self.prices.step, cheapest)
+        self._case = _Case(
+            found.weights, gains, self.order, ahead, worth, prices, self.prices.step, cheapest
+        )
         self._state = _State(
             np.zeros(most + 1, dtype=np.int64),
             np.empty((most + 1, cells), dtype=np.float32),

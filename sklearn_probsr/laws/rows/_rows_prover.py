@@ -167,7 +167,7 @@ class RowsProver(Prover):
         if hunt is None:
             return chosen
         while self.weight(chosen) < self.most:
-            verdict, found = hunt.go_on(size, self.weight(chosen) + 1)
+            verdict, found = hunt.go_on(self, size, self.weight(chosen) + 1)
             if not verdict:
                 break
             chosen = found
@@ -188,12 +188,12 @@ class RowsProver(Prover):
         if hunt is None or size >= self._open:
             reached = self.reaches((), self.needed)
             return (None if size and not reached else reached), set()
-        verdict, found = hunt.go_on(size, self.needed, _FROM_BELOW)
+        verdict, found = hunt.go_on(self, size, self.needed, _FROM_BELOW)
         if verdict is None:
             self._open = size
         while verdict is None and self.least < size:
             hunt.again()
-            fewer, found = hunt.go_on(self.least, self.needed)
+            fewer, found = hunt.go_on(self, self.least, self.needed)
             if fewer is not False:
                 return fewer, found
             self.least += 1
@@ -215,12 +215,13 @@ class RowsProver(Prover):
 class _Hunt:
     """Goes through the sets of up to a size, and confirms what is found by an exact count.
 
-    ``cells`` is the effort that is left.
+    ``cells`` is the effort that is left. It does not keep its prover: tables as large as the data
+    are to be gone with that.
     """
 
     def __init__(self, prover: RowsProver, size: int, cells: int) -> None:
         rows = prover.rows
-        self.prover, self.size, self.cells = prover, size, cells
+        self.size, self.cells = size, cells
         prices = Prices(np.ones(len(prover.members), dtype=np.int64), 1, size, size)
         self.scan = Scan(rows, -prover.doubt, prices, prover.room)
         self.cells -= self.scan.spent
@@ -232,13 +233,15 @@ class _Hunt:
         if self._started:
             self.scan.again()
 
-    def go_on(self, size: int, needed: int, part: float = 0.0) -> tuple[bool | None, set[int]]:
+    def go_on(
+        self, prover: RowsProver, size: int, needed: int, part: float = 0.0
+    ) -> tuple[bool | None, set[int]]:
         """Look on for a set of at most a size that keeps some weight.
 
         Sizes may only fall from one call to the next, and weights only rise, until the scan begins
         again. ``part`` of the effort, and of the time, is left for later.
         """
-        prover, scan = self.prover, self.scan
+        scan = self.scan
         if not scan.fits:
             return None, set()
         if not self._started:
