@@ -22,7 +22,7 @@ from sklearn_probsr import (
     SufficientReasonTransformer,
     UnreachableError,
     compare,
-    neg_reason_size_scorer,
+    make_reason_size_scorer,
     plots,
     sufficient_reasons,
 )
@@ -215,7 +215,7 @@ def test_transformers_and_scorers_raise():
     with pytest.raises(InvalidInputError, match="got nan in row 3, column 'mean perimeter'"):
         step.transform(wrong)
     with pytest.raises(InvalidInputError, match="must be 0 or 1"):
-        neg_reason_size_scorer()(classifier(), wrong, labels)
+        make_reason_size_scorer()(classifier(), wrong, labels)
 
 
 def test_pictures_leave_flagged_rows_out_and_say_so():
