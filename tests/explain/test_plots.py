@@ -446,6 +446,9 @@ def test_a_curve_of_several_rows():
     ax = plots.curve(mixed_explanation()[:5])
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend == ["row 0: granted, 2 facts", "rows 1, 2, 3, 4: refused, 1 fact"]
+    ax = plots.curve(mixed_explanation()[[7, 1, 3]])  # by their names, not by their places here
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [text.split(":")[0] for text in legend] == ["row 7", "rows 1, 3"]
     ax = plots.curve(mixed_explanation(), max_size=2)
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend == ["middle half", "median of 20 rows"]
