@@ -99,8 +99,8 @@ __all__ = [
     "group_dummies",
     "guarantee",
     "guarantee_curve",
-    "make_guarantee_scorer",
     "law_of",
+    "make_guarantee_scorer",
     "make_reason_size_scorer",
     "outlook",
     "plots",
@@ -164,4 +164,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]
