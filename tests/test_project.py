@@ -351,6 +351,11 @@ def test_readme_agrees_with_pyproject():
     assert mentioned, "the README does not say which Python it needs"
     assert mentioned[0] == pythons[0]
     assert set(mentioned) <= set(pythons)
+    span = f"Python {pythons[0]} to {pythons[-1]}"
+    assert span in readme
+    assert span in read("CONTRIBUTING.md")
+    if (ROOT / ".ci").is_dir():  # it is not in the sdist
+        assert f'supported="{" ".join(pythons)}"' in read(".ci/run")
     for dependency in project["dependencies"]:
         name, _, bound = dependency.partition(">=")
         stated = re.findall(rf"\b{re.escape(name)}\s*>=\s*(\d[\d.]*\d)", readme)
