@@ -50,7 +50,8 @@ def test_the_demo_explains_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyP
     told = [head.removeprefix("Tumour ").split(":")[0] for head in heads]
     drawn = [name for text in legends for name in re.findall(r"\d+", text.split(":")[0])]
     assert sorted(drawn, key=int) == sorted(told, key=int)
-    assert '"ids"' not in written[-1].read_text()  # rows go by their places on the page too
+    # On the page rows have no ids beside their places.
+    assert "feature, class or row" in written[-1].read_text(encoding="utf-8")
     assert blocks[5][0] == "All 100 tumours"
     assert blocks[5][2] == "  100 rows, delta = 0.95, over replacement by 426 background rows."
     assert blocks[6][0].startswith(f"Pictures in {tmp_path / 'new' / 'folder'}: comparison.png, ")
