@@ -6,9 +6,9 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no
 
 # The first of these that is new enough; empty when there is none. Expanded only in the recipe.
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
-FOUND = $(shell for p in "$(PYTHON)" python3.13 python3.12 python3.11; do \
+FOUND = $(shell for p in "$(PYTHON)" python3.14 python3.13 python3.12 python3.11; do \
 	"$$p" $(NEW_ENOUGH) >/dev/null 2>&1 && { echo "$$p"; break; }; done)
-TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 to python3.13 is. \
+TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 to python3.14 is. \
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help

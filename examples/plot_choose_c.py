@@ -19,11 +19,11 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_sp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_probsr import neg_reason_size_scorer
+from sklearn_probsr import make_reason_size_scorer
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
-size_scorer = neg_reason_size_scorer(delta=0.95, masker=X_train.sample(100, random_state=0))
+size_scorer = make_reason_size_scorer(delta=0.95, masker=X_train.sample(100, random_state=0))
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 
 

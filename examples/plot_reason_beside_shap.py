@@ -3,7 +3,8 @@ A reason beside SHAP's values
 =============================
 
 One tumour, called malignant. SHAP gives a value to each of its 30 features; two of them settle
-the matter. How often is the class kept, given its largest SHAP values, or given the reason?
+the matter. How often is the class kept, given as many features by the size of their SHAP values, or
+by how much they speak for the class? And in all other tumours?
 """
 
 # %%
@@ -28,25 +29,46 @@ shap_values = shap.Explainer(model, masker)(X_test)
 reasons = SufficientReasonExplainer(model, X_train, delta=0.95)(X_test)
 
 # %%
-# One tumour. Knowing its largest SHAP values, one after the other, is compared with the reason.
+# Two orders of the features by their SHAP values: by size, and by how much they speak for the
+# class. What do as many of them keep as the reason has?
 
-chosen = 120
-found, values = reasons.reasons, shap_values[chosen].values
-reason = found[chosen]
-largest = np.argsort(-np.abs(values))
-row, law = found.rows[chosen], found.distribution
-kept = [guarantee(found.model, row, largest[:k], distribution=law).lower for k in range(13)]
+chosen, found = 120, reasons.reasons
+towards = np.where(found.prediction == model.classes_[1], 1, -1)[:, None] * shap_values.values
+orders = {"by |SHAP|": np.abs(shap_values.values), "by signed SHAP": towards}
+orders = {name: np.argsort(-keys, axis=1, kind="stable") for name, keys in orders.items()}
+
+
+def kept(i, features):
+    """The probability that row i keeps its class, given some features."""
+    return guarantee(found.model, found.rows[i], features, distribution=found.distribution).lower
+
+
+def told(lower):
+    """How many rows reach 95%, and what is kept in the middle and at worst."""
+    middle, least = (np.floor(1000 * share) / 10 for share in (np.median(lower), lower.min()))
+    enough = f"{(lower >= 0.95).sum()} of {len(lower)} reach 95%"
+    return f"{enough}; {middle:.1f}% in the middle, {least:.1f}% at worst"
+
+
+sure = {"the reason": reasons.guarantee_lower}
+for name, order in orders.items():
+    sizes = zip(order, reasons.reason_size, strict=True)
+    sure[name] = np.array([kept(i, line[:size]) for i, (line, size) in enumerate(sizes)])
 print(reasons.describe(chosen))
-print(f"The {reason.size} largest SHAP values keep it in {kept[reason.size]:.1%}.")
+for name, lower in sure.items():
+    print(f"{name}: {told(lower)}")
 
 # %%
-# Left: the ten largest SHAP values, those of the reason in red. Right: what each choice keeps.
+# Left: the ten largest SHAP values, those of the reason in red. In the middle: this tumour, feature
+# by feature. Right: all of them, each line in its own order, from the least sure on.
 
-RED, GREY = "#ff0051", "#777777"
-figure, (left, right) = plt.subplots(
-    1, 2, figsize=(10, 4), width_ratios=[1, 1.2], layout="constrained"
+RED, BLUE, GREY = "#ff0051", "#008bfb", "#777777"
+COLOURS = {"the reason": RED, "by |SHAP|": GREY, "by signed SHAP": BLUE}
+figure, (left, middle, right) = plt.subplots(
+    1, 3, figsize=(13, 4), width_ratios=[1, 1, 1.15], layout="constrained"
 )
-shown = largest[:10]
+reason, values = found[chosen], shap_values[chosen].values
+shown = orders["by |SHAP|"][chosen][:10]
 inside = np.isin(shown, reason.features)
 left.barh(range(len(shown)), values[shown], color=np.where(inside, RED, "#bbbbbb"), height=0.7)
 left.set_yticks(
@@ -59,19 +81,31 @@ left.invert_yaxis()
 left.set_xlabel(f"SHAP value (the other {len(values) - len(shown)} are smaller)")
 left.set_title(f"Why is tumour {chosen} “{reason.prediction}”?", loc="left")
 
-right.plot(range(len(kept)), kept, color=GREY, marker="o", markersize=5, linewidth=1.4)
-right.text(6.4, 0.44, "the largest\nSHAP values", color=GREY, va="center")
-right.plot(reason.size, reason.guarantee.lower, "o", color=RED, markersize=11)
-told = f"the reason:\n{reason.size} features,\n{np.floor(1000 * reason.guarantee.lower) / 10:.1f}%"
-right.text(reason.size, 0.93, told, color=RED, fontweight="bold", ha="center", va="top")
-right.axhline(0.95, color="black", linewidth=0.9, linestyle=(0, (4, 3)))
-right.text(12.2, 0.94, "95%", ha="right", va="top", fontsize=9)
-right.set_ylim(0.3, 1.02)
-right.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
-right.set_xticks(range(0, 13, 2))
-right.set_xlabel("features in the set, the others taken from a training row")
-right.set_title("How often is it still “malignant”?", loc="left")
-for axes in (left, right):
+for name, order in orders.items():
+    along = [kept(chosen, order[chosen][:k]) for k in range(13)]
+    middle.plot(range(13), along, color=COLOURS[name], marker="o", markersize=4, linewidth=1.4)
+middle.plot(
+    reason.size, reason.guarantee.lower, "o", color=RED, markersize=13, fillstyle="none", mew=2.2
+)
+middle.text(6.6, 0.56, "by |SHAP|", color=GREY)
+middle.text(7.6, 0.75, "by signed SHAP", color=BLUE)
+middle.text(0.9, 1.03, f"the reason: {reason.size} features", color=RED, fontweight="bold")
+middle.set_xticks(range(0, 13, 2))
+middle.set_xlabel("features that are known")
+middle.set_title("How often is it still “malignant”?", loc="left")
+
+for name, lower in sure.items():
+    right.plot(np.sort(lower), color=COLOURS[name], linewidth=2.2 if name == "the reason" else 1.6)
+right.text(4, 1.03, "the reason", color=RED, fontweight="bold", va="center")
+right.text(31, 0.82, "by signed SHAP", color=BLUE)
+right.text(62, 0.52, "by |SHAP|", color=GREY)
+right.set_xlabel(f"the {len(found)} test tumours, the least sure first")
+right.set_title("As many features as the reason has", loc="left")
+for axes in (middle, right):
+    axes.axhline(0.95, color="black", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+    axes.set_ylim(0, 1.07)
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
+for axes in (left, middle, right):
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
 left.spines["left"].set_visible(False)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from sklearn_probsr.explain._explainer import SufficientReasonExplainer
     from sklearn_probsr.explain._explanation import ReasonExplanation
-    from sklearn_probsr.explain._scorers import guarantee_scorer, neg_reason_size_scorer
+    from sklearn_probsr.explain._scorers import make_guarantee_scorer, make_reason_size_scorer
     from sklearn_probsr.explain._transformer import SufficientReasonTransformer
     from sklearn_probsr.explain.rules._rule_cover import RuleCover
     from sklearn_probsr.explain.rules._rule_sets import Rules
@@ -99,9 +99,9 @@ __all__ = [
     "group_dummies",
     "guarantee",
     "guarantee_curve",
-    "guarantee_scorer",
     "law_of",
-    "neg_reason_size_scorer",
+    "make_guarantee_scorer",
+    "make_reason_size_scorer",
     "outlook",
     "plots",
     "reason_codes",
@@ -142,7 +142,7 @@ _HOMES = {
     "explain.rules._rule_sets": ("Rules",),
     "rules._condition": ("Condition",),
     "rules._rule": ("Rule",),
-    "explain._scorers": ("guarantee_scorer", "neg_reason_size_scorer"),
+    "explain._scorers": ("make_guarantee_scorer", "make_reason_size_scorer"),
     "explain._transformer": ("SufficientReasonTransformer",),
     "model._units": ("Unit",),
     "adapters": ("Adapted", "Additive", "adapt", "register_adapter", "to_linear_model"),
@@ -164,4 +164,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

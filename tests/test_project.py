@@ -6,16 +6,19 @@ import dataclasses
 import graphlib
 import inspect
 import io
+import math
 import re
 import runpy
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sklearn_probsr
+from sklearn_probsr import compare
 from tests.layout import CORE, PACKAGE, ROOT, SHELLS, imports, module_names
 
 FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}
@@ -351,10 +354,42 @@ def test_readme_agrees_with_pyproject():
     assert mentioned, "the README does not say which Python it needs"
     assert mentioned[0] == pythons[0]
     assert set(mentioned) <= set(pythons)
+    span = f"Python {pythons[0]} to {pythons[-1]}"
+    assert span in readme
+    assert span in read("CONTRIBUTING.md")
+    if (ROOT / ".ci").is_dir():  # it is not in the sdist
+        assert f'supported="{" ".join(pythons)}"' in read(".ci/run")
     for dependency in project["dependencies"]:
         name, _, bound = dependency.partition(">=")
         stated = re.findall(rf"\b{re.escape(name)}\s*>=\s*(\d[\d.]*\d)", readme)
         assert set(stated) <= {bound}, name
+
+
+@needs_sources
+def test_the_readme_tells_of_both_orders():
+    """What its caption says of reasons, and of as many features by either order of SHAP values."""
+    page = read("README.md")
+    names: dict[str, Any] = {}
+    exec(compile(code_blocks(page)[0][1], "README.md", "exec"), names)
+    found = compare(names["model"], names["X_test"], names["X_train"]).to_frame()
+    sizes = [found[f"{word}_size"] for word in ("reason", "abs_shap", "signed_shap")]
+    lower = [found[f"{word}_shap_guarantee_lower"] for word in ("top", "signed")]
+    missing = [int((some < 0.95).sum()) for some in lower]
+    worst = [math.floor(1000 * some.min()) / 10 for some in lower]
+    assert [size.iloc[120] for size in sizes] == [2, 9, 2]
+    caption = " ".join(page.split())
+    assert (
+        f"Of all {len(found)} test tumours a reason has {sizes[0].median():g} features (median, at "
+        f"most {sizes[0].max()}); by |SHAP| it takes {sizes[1].median():g} (at most "
+        f"{sizes[1].max():g}), by signed SHAP {sizes[2].median():g} (at most {sizes[2].max():g}). "
+        f"As many by |SHAP| miss the 95% on {missing[0]} tumours and keep {worst[0]}% at worst, by "
+        f"signed SHAP on {missing[1]} and {worst[1]}%."
+    ) in caption
+    front = " ".join(read("docs/index.md").split())
+    assert f"as on {len(found) - missing[1]} of the {len(found)} tumours" in front
+    assert (
+        f"On the other {missing[1]} as many are too few, and keep the class in {worst[1]}%" in front
+    )
 
 
 def code_blocks(text: str) -> list[tuple[int, str, str | None]]:

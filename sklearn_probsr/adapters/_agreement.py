@@ -28,17 +28,17 @@ def compare(
 ) -> None:
     """Refuse a model that disagrees with its estimator beyond rounding, and warn within it."""
     ours = model.winners(model.check_rows(rows, name))
-    if isinstance(choice, Choice) and choice.judge is not None:
-        with names_may_lack(X):
-            theirs = choice.judge(X).astype(np.intp)
-    elif isinstance(estimator, tuple | Additive):
+    judged = isinstance(choice, Choice) and choice.judge is not None
+    if not judged and isinstance(estimator, tuple | Additive):
         return
-    else:
-        with names_may_lack(X):
-            said = np.asarray(estimator.predict(X))
-        theirs = np.full(len(rows), -1)  # another class has won
-        for k, label in enumerate(choice.classes):
-            theirs[said == label] = k
+    with names_may_lack(X):
+        try:
+            theirs = _theirs(estimator, X, choice)
+        except TypeError:
+            floats = _without_decimals(X)
+            if floats is None:
+                raise
+            theirs = _theirs(estimator, floats, choice)
     for i in np.flatnonzero((theirs >= 0) & (ours != theirs)):
         labels = [choice.classes[int(won[i])] for won in (theirs, ours)]
         row = f"row {i} of {name}"
@@ -56,6 +56,31 @@ def compare(
             f"{labels[0]!r}, the model {labels[1]!r}. The row is {values!r}. The adapter is "
             "wrong, or the estimator does not decide by its coefficients."
         )
+
+
+def _theirs(estimator: Any, X: Any, choice: Choice | Contest) -> NDArray[np.intp]:
+    """Return the places of the classes that an estimator gives; -1 where another one has won."""
+    if isinstance(choice, Choice) and choice.judge is not None:
+        return choice.judge(X).astype(np.intp)
+    said = np.asarray(estimator.predict(X))
+    found = np.full(len(said), -1)
+    for k, label in enumerate(choice.classes):
+        found[said == label] = k
+    return found
+
+
+def _without_decimals(X: Any) -> Any:
+    """Return a polars frame with its Decimals as floats; None if there are none.
+
+    scikit-learn makes floats of those in a pandas frame, and multiplies those of polars as they
+    are, which Python refuses.
+    """
+    if type(X).__module__.partition(".")[0] != "polars":
+        return None
+    import polars as pl
+
+    names = [name for name, kind in X.schema.items() if isinstance(kind, pl.Decimal)]
+    return X.with_columns(pl.col(names).cast(pl.Float64)) if names else None
 
 
 def _is_close(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sklearn.calibration import CalibratedClassifierCV
@@ -15,7 +16,9 @@ from sklearn.model_selection import (
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-__all__ = ["is_sampler", "needed_columns"]
+from sklearn_probsr.adapters._registry import entry_of
+
+__all__ = ["is_sampler", "needed_columns", "spelling_of"]
 
 # Wrappers that hand rows on without a look at their names, and where they keep what gets them.
 _WRAPPERS: dict[type, tuple[str, ...]] = {
@@ -41,6 +44,15 @@ def needed_columns(part: Any) -> frozenset[str] | None:
     if not found or None in found:
         return None
     return frozenset(name for needed in found for name in needed or ())
+
+
+def spelling_of(part: Any) -> Callable[[str], str] | None:
+    """Return what the part of an estimator that gets the rows first makes of their names."""
+    entry = entry_of(part)
+    if entry is not None and entry.spelling is not None:
+        return entry.spelling
+    firsts = _first_in(part)
+    return spelling_of(firsts[0]) if firsts else None
 
 
 def is_sampler(step: Any) -> bool:

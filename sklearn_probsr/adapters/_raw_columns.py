@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sklearn_probsr.adapters._declarations import Linear, Words
 from sklearn_probsr.adapters._follow import check_fitted
-from sklearn_probsr.adapters._named_columns import needed_columns
+from sklearn_probsr.adapters._named_columns import needed_columns, spelling_of
 from sklearn_probsr.adapters._registry import Entry, entry_of, find, name_of
 from sklearn_probsr.adapters.classifiers._additive import Additive
 from sklearn_probsr.exceptions import InvalidInputError
@@ -31,12 +31,14 @@ class RawColumns:
 
     ``needed`` are those that a frame must have if its columns are found by their names, wherever
     they are and whatever else there is; None: they must come in their order, and no others.
+    ``spelling`` is what the estimator makes of names; two of which it makes one are the same name.
     """
 
     names: tuple[str, ...]
     named: bool = False
     text: bool = False
     needed: frozenset[str] | None = None
+    spelling: Callable[[str], str] | None = None
 
     def check(self, X: Any, name: str = "X") -> Any:
         """Return raw rows as the estimator takes them, or say what is wrong with them."""
@@ -58,7 +60,8 @@ class RawColumns:
             X = X.tocsr()  # one whose rows and columns can be taken
         columns = getattr(X, "columns", None)
         if columns is not None and self.named:
-            X = self._by_name(X, _listed(columns), name)
+            X, columns = self._respelled(X, _listed(columns))
+            X = self._by_name(X, columns, name)
         elif columns is not None and self.needed is not None and self.needed <= set(columns):
             X = _select(X, self.names)  # the names that a user gave; a frame may have others
         if X.shape[1] != len(self.names):
@@ -70,6 +73,18 @@ class RawColumns:
         if columns is None and self.named and not hasattr(X, "toarray"):
             return self.frame(X)
         return X
+
+    def _respelled(self, X: Any, columns: list[str]) -> tuple[Any, list[str]]:
+        """Return a frame whose columns are called as here, and their names."""
+        if self.spelling is None or columns == list(self.names):
+            return X, columns
+        own = {self.spelling(known): known for known in self.names}
+        names = [own.get(self.spelling(column), column) for column in columns]
+        if len(set(names)) < len(names):
+            return X, columns
+        frame = X.copy(deep=False) if hasattr(X, "iloc") else X.clone()  # polars
+        frame.columns = names
+        return frame, names
 
     def _by_name(self, X: Any, columns: list[str], name: str) -> Any:
         """Return a frame with these columns, as far as the estimator's own `predict` does that."""
@@ -162,8 +177,12 @@ def raw_columns(estimator: Any, names: Sequence[str] | None, X_sample: Any) -> R
         if isinstance(known, int):
             return RawColumns(check_names(names, known))
         if known is not None:
+            spelling = spelling_of(estimator)
+            if spelling is not None:
+                known = _spelled_as(known, spelling, X_sample if names is None else names)
             columns = _agreed(known, names, estimator)
-            return RawColumns(columns, named=True, needed=_needed(estimator, part, columns))
+            needed = _needed(estimator, part, columns)
+            return RawColumns(columns, named=True, needed=needed, spelling=spelling)
         if hasattr(part, "n_features_in_"):
             return RawColumns(check_names(names, int(part.n_features_in_)))
     return RawColumns(check_names(names, _guess(estimator, entry, names, X_sample)))
@@ -198,6 +217,20 @@ def _known(part: Any) -> tuple[str, ...] | int | None:
     return tuple(map(str, known))
 
 
+def _spelled_as(known: tuple[str, ...], spelling: Callable[[str], str], given: Any) -> Any:
+    """Return the names of which an estimator made those that it knows, if they are given."""
+    columns = given if isinstance(given, list | tuple) else _columns_of(given)
+    if columns is None:
+        return known
+    own = {spelling(column): column for column in columns if isinstance(column, str)}
+    return tuple(own.get(name, name) for name in known)
+
+
+def _columns_of(X: Any) -> Any:
+    """Return the names of a frame's columns, if it has some."""
+    return getattr(X, "column_names", getattr(X, "columns", None))  # Arrow's, then all others'
+
+
 def _needed(estimator: Any, part: Any, columns: tuple[str, ...]) -> frozenset[str] | None:
     """Return which columns of a frame are found by name, if they are."""
     entry = entry_of(part)
@@ -208,7 +241,7 @@ def _needed(estimator: Any, part: Any, columns: tuple[str, ...]) -> frozenset[st
 
 def _names_of(X: Any, n: int) -> tuple[str, ...] | None:
     """Return the names of a frame's columns, if it has so many and they are texts."""
-    columns = getattr(X, "column_names", getattr(X, "columns", None))  # Arrow's, then all others'
+    columns = _columns_of(X)
     if columns is None or len(columns) != n or not all(isinstance(c, str) for c in columns):
         return None
     return check_names(columns, n)

@@ -31,24 +31,46 @@ NEVER = {
     "StackingClassifier": "it feeds predictions to another model, which is not linear",
 }
 
-# Of more supported names than these, so many that are like an unknown one are told.
-_ALL, _NEAR = 40, 3
+# So many supported names that are like an unknown one are told; the page has them all.
+_NEAR = 3
+_PAGE = "docs/adapters.md"
 
-_TREES = "It averages trees that split on several columns each. "
-_DISTANCES = "It compares whole rows. "
-# What else does not add up column by column.
+_STUMPS = "HistGradientBoostingClassifier(max_depth=1)"
+_TREES = "it averages trees that split on several columns each", _STUMPS
+_COMPARED = "it compares whole rows"
+_SPREAD = "it spreads labels between rows that are near each other"
+_FILLED_IN = "MeanMedianImputer, CategoricalImputer"
+_LABELS = "it tells several labels at once"
+# What else does not add up column by column, and what does that is most like it.
 _WHY = {
-    "DropMissingData": "It drops rows. ",
-    "RandomSampleImputer": "It fills in values at random. ",
+    "DropMissingData": ("it drops rows", _FILLED_IN),
+    "RandomSampleImputer": (
+        "it fills in values at random",
+        "MeanMedianImputer, CategoricalImputer",
+    ),
     "RandomForestClassifier": _TREES,
     "ExtraTreesClassifier": _TREES,
-    "BaggingClassifier": "It averages probabilities or counts votes. ",
-    "MLPClassifier": "Its layers mix all columns. ",
-    "QuadraticDiscriminantAnalysis": "It multiplies columns with each other. ",
-    "KNeighborsClassifier": _DISTANCES,
-    "RadiusNeighborsClassifier": _DISTANCES,
-    "GaussianProcessClassifier": _DISTANCES,
-    "Booster": "It knows no classes: pass the LGBMClassifier or XGBClassifier that was fitted. ",
+    "BaggingClassifier": ("it averages probabilities or counts votes", "LogisticRegression"),
+    "MLPClassifier": ("its layers mix all columns", _STUMPS),
+    "QuadraticDiscriminantAnalysis": (
+        "it multiplies columns with each other",
+        "LinearDiscriminantAnalysis, GaussianNB",
+    ),
+    "KNeighborsClassifier": (_COMPARED, "NearestCentroid"),
+    "RadiusNeighborsClassifier": (_COMPARED, "NearestCentroid"),
+    "GaussianProcessClassifier": (_COMPARED, "LogisticRegression"),
+    "LabelPropagation": (_SPREAD, "SelfTrainingClassifier(LogisticRegression())"),
+    "LabelSpreading": (_SPREAD, "SelfTrainingClassifier(LogisticRegression())"),
+    "OutputCodeClassifier": (
+        "it looks for the code that is nearest to several scores, which is not one linear score",
+        "OneVsRestClassifier",
+    ),
+    "ClassifierChain": (
+        f"{_LABELS}, each from those before it",
+        "the classifier of one label, fitted alone",
+    ),
+    "MultiOutputClassifier": (_LABELS, "the classifier of one label, in its estimators_"),
+    "Booster": ("it knows no classes", "the LGBMClassifier or XGBClassifier that was fitted"),
 }
 
 
@@ -104,17 +126,15 @@ def refusal(estimator: Any, role: str, names: Sequence[str], kinds: Sequence[typ
             f"{type(estimator).__module__}.{name} is not a {role} that can be adapted, only {own} "
             f"is. To add it: register_adapter({name}, ...)."
         )
+    if name in _WHY:
+        cause, near = _WHY[name]
+        return (
+            f"{name} is not a {role} that can be adapted: {cause}. Nearest that is: {near}. "
+            f"All that are: {_PAGE}."
+        )
+    near = ", ".join(get_close_matches(name, names, _NEAR))
     return (
-        f"{name} is not a {role} that can be adapted. {_WHY.get(name, '')}Supported: "
-        f"{_some(name, names)}. To add one: register_adapter({name}, ...)."
+        f"{name} is not a {role} that can be adapted. "
+        f"{f'Nearest that is: {near}. ' if near else ''}All that are: {_PAGE}. "
+        f"To add it: register_adapter({name}, ...)."
     )
-
-
-def _some(name: str, names: Sequence[str]) -> str:
-    """Return names that are supported: all, or of many those that are most like another."""
-    if len(names) <= _ALL:
-        return ", ".join(names)
-    near = get_close_matches(name, names, _NEAR)
-    told = f"{', '.join(near)} and " if near else ""
-    more = f"{len(names) - len(near)}{' more' if near else ''}"
-    return f"{told}{more} that the page on adapters lists (docs/adapters.md)"

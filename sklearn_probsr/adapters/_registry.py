@@ -44,7 +44,8 @@ class Entry:
     """A supported type: its adapter, what it is, and a note for the table of the docs.
 
     ``package`` and ``release`` are those of another library that it was tested with; ``inputs``
-    tells the raw columns of an estimator that does not say them as scikit-learn's do, or how many.
+    tells the raw columns of an estimator that does not say them as scikit-learn's do, or how many;
+    ``spelling`` is what it makes of the names of columns.
     """
 
     kind: type
@@ -57,6 +58,7 @@ class Entry:
     package: str = ""
     release: str = ""
     inputs: Callable[[Any], tuple[str, ...] | int] | None = None
+    spelling: Callable[[str], str] | None = None
 
 
 _entries: dict[type, Entry] = {}
@@ -147,6 +149,7 @@ def registered_from(
     composite: bool = False,
     prefit: bool = False,
     inputs: Callable[[Any], tuple[str, ...] | int] | None = None,
+    spelling: Callable[[str], str] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register an adapter for types of another library, which need not be there.
 
@@ -157,7 +160,17 @@ def registered_from(
     def register(adapter: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             _foreign[module or package, name] = Entry(
-                object, adapter, role, note, composite, (name,), prefit, package, release, inputs
+                object,
+                adapter,
+                role,
+                note,
+                composite,
+                (name,),
+                prefit,
+                package,
+                release,
+                inputs,
+                spelling,
             )
         return adapter
 

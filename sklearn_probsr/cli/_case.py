@@ -73,7 +73,7 @@ class Case:
         from sklearn_probsr.distributions._completions import Background, Marginals
         from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 
-        masker = self.background
+        masker = "uniform" if self.request.uniform else self.background
         if self.request.independent:
             masker = Marginals.fit(masker)
         elif self.request.sample is not None:

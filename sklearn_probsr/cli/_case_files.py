@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +28,11 @@ __all__ = ["load_case", "split"]
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,14}", re.ASCII)
 
 
-def load_case(request: Request, table: Any = None) -> Case:
+def load_case(request: Request, table: Any = None, asked: Sequence[int] = ()) -> Case:
     """Read the files, the ones first that are read fastest.
 
     ``table`` are some rows in place of the whole data. What the model says of them is asked only if
-    they replace what is unknown.
+    they replace what is unknown. ``asked`` are numbers of rows that the data must have.
     """
     request.check()
     for path in request.inputs:
@@ -39,6 +40,7 @@ def load_case(request: Request, table: Any = None) -> Case:
             check_input(path)
     whole = table is None
     table, truth, ids = split(request, request.data, table)
+    _check_asked(asked, len(table), request.data)
     other = request.background_path
     beside = None if other is None else split(request, other, other=True)[0]
     model = load_model(request.model, request.trust, request.trust_pickle)
@@ -62,6 +64,16 @@ def load_case(request: Request, table: Any = None) -> Case:
         raise InvalidInputError("--sample is for tables, and the model takes texts.")
     index = _index(ids) if whole else None
     return Case(request, model, features, background, truth, index, label, versus)
+
+
+def _check_asked(asked: Sequence[int], n: int, path: Path) -> None:
+    """Refuse a row that is not there, before what takes long."""
+    for row in asked:
+        if not 0 <= row < n:
+            raise InvalidInputError(
+                f"--row {row}: {path} has {n} row{'s' if n > 1 else ''}"
+                f"{f', 0 to {n - 1}' if n > 1 else ', which is 0'}."
+            )
 
 
 def split(

@@ -167,7 +167,7 @@ def _explain(args: argparse.Namespace) -> int:
         return code
     if output is not None:
         check_output(output, args.force, request.inputs)
-    case = load_case(request)
+    case = load_case(request, asked=args.row or ())
     # It takes seconds to import, and what is wrong with the files should be said before.
     from sklearn_probsr.cli import _tabled_reasons
     from sklearn_probsr.cli._spoken_reasons import explain, flagged, to_json, to_text

@@ -166,7 +166,9 @@ def _add_output(
         path = Path(text)
         if path.suffix.lower() not in endings:
             known = f"{', '.join(endings[:-1])} or {endings[-1]}"
-            raise argparse.ArgumentTypeError(f"must end in {known}, got {text!r}")
+            page = path.suffix.lower() == ".html"
+            hint = ": pages are written by compare" if page else ""
+            raise argparse.ArgumentTypeError(f"must end in {known}, got {text!r}{hint}")
         return path
 
     group.add_argument("-o", "--output", type=output, metavar="FILE", help=what)

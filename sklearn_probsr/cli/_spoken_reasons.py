@@ -12,7 +12,6 @@ import numpy as np
 from sklearn_probsr.cli._case import Case
 from sklearn_probsr.cli._class_labels import label_text
 from sklearn_probsr.cli._terminal_text import one_line
-from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.model._value_text import value_text
 from sklearn_probsr.results._reasons import SufficientReasons
@@ -25,13 +24,6 @@ _SHOWN = 10
 
 def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
     """Return what there is to say about some rows, in values that JSON has."""
-    n = len(case.features.rows)
-    for row in rows:
-        if not 0 <= row < n:
-            raise InvalidInputError(
-                f"--row {row}: {case.request.data} has {n} row{'s' if n > 1 else ''}"
-                f"{f', 0 to {n - 1}' if n > 1 else ', which is 0'}."
-            )
     explainer = case.explainer()
     found = explainer(case.rows.iloc[list(rows)])
     flags = _flags(found)

@@ -45,7 +45,8 @@ class SufficientReasonExplainer(
     masker : None, "uniform", data, shap masker or distribution, default=None
         What may replace an unknown feature. Data (of the columns that the model takes; all rows of
         it are used) means `Background`: the unknown features are replaced together by those of a
-        row, as SHAP does. None is uniform. ``Marginals.fit(data)`` and ``Product.fit(data)`` are
+        row, as SHAP does. None is uniform, for columns of 0 and 1; the command line takes the rows
+        of its DATA instead. ``Marginals.fit(data)`` and ``Product.fit(data)`` are
         the explicit alternatives; ``Matching(data)`` replaces nothing and counts the rows that
         share the facts.
     link : callable or None, default=None
@@ -88,7 +89,8 @@ class SufficientReasonExplainer(
         be reached with what is allowed (it has the best set, and the guarantee of that), or
         "invalid", if the model cannot take it (an empty reason, zeros for values, a guarantee of
         0 to 1, the prediction None). One warning counts them. "raise": the first is an error. What
-        is wrong with all rows alike, such as a column too few, is one in any case.
+        is wrong with all rows alike, such as a column too few, or numbers in all of them where the
+        model knows 0 and 1 only, is one in any case.
     present_only : bool, default=False
         Whether only features that are there may be chosen, such as words that occur; see
         `sufficient_reasons`.

@@ -10,7 +10,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 from sklearn_probsr.explain._explanation import ReasonExplanation
 
-__all__ = ["guarantee_scorer", "neg_reason_size_scorer"]
+__all__ = ["make_guarantee_scorer", "make_reason_size_scorer"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class _Sizes(_Scorer):
 
     def __repr__(self) -> str:
         return (
-            f"neg_reason_size_scorer(delta={self.delta!r}, masker={self.masker!r}, "
+            f"make_reason_size_scorer(delta={self.delta!r}, masker={self.masker!r}, "
             f"n_jobs={self.n_jobs!r})"
         )
 
@@ -71,15 +71,15 @@ class _Guarantees(_Scorer):
 
     def __repr__(self) -> str:
         return (
-            f"guarantee_scorer(max_size={self.max_size!r}, masker={self.masker!r}, "
+            f"make_guarantee_scorer(max_size={self.max_size!r}, masker={self.masker!r}, "
             f"n_jobs={self.n_jobs!r})"
         )
 
 
-def neg_reason_size_scorer(
+def make_reason_size_scorer(
     *, delta: float = 0.95, masker: Any = None, n_jobs: int | None = None
 ) -> _Scorer:
-    """Return a scorer: minus the mean size of the sufficient reasons of the rows.
+    """Make a scorer: minus the mean size of the sufficient reasons of the rows.
 
     Parameters
     ----------
@@ -99,14 +99,16 @@ def neg_reason_size_scorer(
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
-    >>> neg_reason_size_scorer(delta=0.9)(LogisticRegression(C=9).fit(X, y), X)
+    >>> make_reason_size_scorer(delta=0.9)(LogisticRegression(C=9).fit(X, y), X)
     -1.0
     """
     return _Sizes(masker, n_jobs, delta)
 
 
-def guarantee_scorer(*, max_size: Any, masker: Any = None, n_jobs: int | None = None) -> _Scorer:
-    """Return a scorer: the mean guarantee of the best reasons of at most a size.
+def make_guarantee_scorer(
+    *, max_size: Any, masker: Any = None, n_jobs: int | None = None
+) -> _Scorer:
+    """Make a scorer: the mean guarantee of the best reasons of at most a size.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ def guarantee_scorer(*, max_size: Any, masker: Any = None, n_jobs: int | None = 
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
-    >>> guarantee_scorer(max_size=1)(LogisticRegression(C=9).fit(X, y), X)
+    >>> make_guarantee_scorer(max_size=1)(LogisticRegression(C=9).fit(X, y), X)
     1.0
     """
     if not isinstance(max_size, int) or isinstance(max_size, bool) or max_size < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -239,18 +240,21 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         tags = super().__sklearn_tags__()
         tags.classifier_tags = ClassifierTags(multi_class=False)
         tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self._allows_nan
+        tags.input_tags = replace(
+            get_tags(self.estimator).input_tags,
+            # A search does not say that of what it searches.
+            allow_nan=get_tags(self._inner).input_tags.allow_nan,
+        )
         tags.transformer_tags.preserves_dtype = []
         return tags
 
     @property
-    def _allows_nan(self) -> bool:
-        """Whether missing values are left to the estimator; a Pipeline's steps may fill them in."""
+    def _inner(self) -> Any:
+        """What is inside searches and other wrappers: a Pipeline, or an estimator."""
         inner = self.estimator
         while hasattr(inner, "estimator") and not hasattr(inner, "steps"):
             inner = inner.estimator
-        return hasattr(inner, "steps") or bool(get_tags(inner).input_tags.allow_nan)
+        return inner
 
     @property
     def _takes_text(self) -> bool:
@@ -261,10 +265,16 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         """Check the number and names of the columns; the values are the estimator's business."""
         if texts and not reset:
             return X  # the explainer looks at them
-        if not hasattr(X, "columns") and not texts:
+        array = not hasattr(X, "columns") and not texts
+        steps = hasattr(self._inner, "steps")  # which may fill in what is missing
+        if array:
+            allowed = steps or get_tags(self).input_tags.allow_nan
             X = check_array(
                 X, accept_sparse=("csr", "csc"), dtype=None, estimator=self,
-                ensure_all_finite="allow-nan" if self._allows_nan else True,
+                ensure_all_finite="allow-nan" if allowed else True,
                 ensure_min_samples=1 if reset else 0,
             )  # fmt: skip
-        return validate_data(self, X, reset=reset, skip_check_array=True)
+        X = validate_data(self, X, reset=reset, skip_check_array=True)
+        if array and steps and not reset and X.shape[0]:
+            self.estimator_.predict(X)  # refuses what they do not fill in
+        return X

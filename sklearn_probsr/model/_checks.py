@@ -260,6 +260,7 @@ _REMEDIES = {
 def no_number(value: Any, where: str, name: str) -> InvalidInputError:
     """Return the error about a value that is no finite number."""
     kind = value_kind(value)
+    value = value.item() if isinstance(value, np.str_ | np.bytes_) else value
     shown = repr(value) if kind == "text" else str(value)
     got = f"the {kind} {shown}" if kind else shown
     return InvalidInputError(

@@ -130,9 +130,16 @@ class Inputs:
         They are booleans where every column is a feature of its own, else floats. The columns of a
         frame are taken by name; others that it has are left out. Large sparse ones stay sparse.
         """
+        X = self.arranged(X, name)
+        if is_large(X):
+            return self.check_sparse(X, name, remedy)
+        return self.check_values(X, name, remedy)
+
+    def arranged(self, X: Any, name: str = "X") -> Any:
+        """Return the columns of rows in their order, whatever is in them: an array, or sparse."""
         X = in_memory(X, name)
         if self.takes_sparse and is_large(X) and X.shape[1] == self.n_features:
-            return self.check_sparse(X, name, remedy)
+            return X
         array = as_array(X, name)
         places = None if is_large(X) else self.places(getattr(X, "columns", None), name)
         if places is not None and array.ndim == 2:
@@ -146,7 +153,27 @@ class Inputs:
             raise InvalidInputError(
                 f"{name} must have one column per feature, {self.n_features}, got {array.shape[1]}."
             )
-        return self.check_values(array, name, remedy)
+        return array
+
+    def are_strange(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which rows have a number other than 0 and 1 where one of these must be.
+
+        They are as `arranged` returns them. What is missing or no number is another matter.
+        """
+        if is_large(X):
+            from scipy import sparse
+
+            rows = X.matrix if isinstance(X, SparseRows) else sparse.csr_array(X)
+            wrong = ~np.isin(rows.data, (0, 1)) & np.isfinite(rows.data)
+            wrong &= self._binary_columns[rows.indices]
+            places = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+            return np.bincount(places[wrong], minlength=rows.shape[0]) > 0
+        some = X[:, self._binary_columns]
+        if some.dtype.kind not in "biuf":
+            numbers = [[_number(value) for value in row] for row in some.tolist()]
+            some = np.array(numbers, dtype=np.float64).reshape(some.shape)
+        found: NDArray[np.bool_] = ((some != 0) & (some != 1) & np.isfinite(some)).any(axis=1)
+        return found
 
     @cached_property
     def takes_sparse(self) -> bool:
@@ -158,10 +185,11 @@ class Inputs:
 
     @cached_property
     def _binary_columns(self) -> NDArray[np.bool_]:
-        """Which columns are 0 or 1, if every unit is one of them."""
-        binary = np.ones(self.n_features, dtype=np.bool_)
-        if self.units is not None:
-            binary[[unit.columns[0] for unit in self.units]] = [u.is_binary for u in self.units]
+        """Which columns are units of their own that are 0 or 1."""
+        if self.units is None:
+            return np.ones(self.n_features, dtype=np.bool_)
+        binary = np.zeros(self.n_features, dtype=np.bool_)
+        binary[[unit.columns[0] for unit in self.units if unit.is_binary]] = True
         return binary
 
     def check_sparse(self, X: Any, name: str, remedy: str | None = None) -> SparseRows:
@@ -269,3 +297,8 @@ class Inputs:
     @cached_property
     def _names_made_up(self) -> bool:
         return self.feature_names == check_names(None, self.n_features)
+
+
+def _number(value: Any) -> float:
+    """Return a value that is a number, and NaN for all else."""
+    return float(value) if isinstance(value, int | float | np.number | np.bool_) else np.nan

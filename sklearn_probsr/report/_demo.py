@@ -50,7 +50,8 @@ def demo(folder: Path, say: Callable[[str], None]) -> list[Path]:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     y = y.map({0: "malignant", 1: "benign"})
     X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
-    X_test, truth = X_test[:_ROWS], y_test[:_ROWS].to_numpy()
+    # Words, pictures and the page call a tumour by its place among these.
+    X_test, truth = X_test[:_ROWS].reset_index(drop=True), y_test[:_ROWS].to_numpy()
     model = _classifier(X_train, y_train)
     reasons = SufficientReasonExplainer(model, X_train, delta=_DELTA)(X_test)
     found = compare(model, X_test, X_train, delta=_DELTA)

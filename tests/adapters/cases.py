@@ -10,6 +10,7 @@ import numpy as np
 from sklearn import linear_model
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import (
     LogisticRegression,
@@ -27,6 +28,7 @@ from sklearn.model_selection import (
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import SelfTrainingClassifier
@@ -114,6 +116,21 @@ def others() -> dict[str, Any]:
             cv=2,
         ),
         "self training": SelfTrainingClassifier(logistic),
+        "NearestCentroid": NearestCentroid(),
+        "NearestCentroid, shrunken": NearestCentroid(shrink_threshold=0.3),
+        "NearestCentroid, priors": NearestCentroid(priors=[0.3, 0.7]),
+        "fixed threshold, NearestCentroid": FixedThresholdClassifier(
+            NearestCentroid(priors=[0.3, 0.7]), threshold=0.6
+        ),
+        "DummyClassifier": DummyClassifier(),
+        "DummyClassifier, most frequent": DummyClassifier(strategy="most_frequent"),
+        "fixed threshold, DummyClassifier": FixedThresholdClassifier(
+            DummyClassifier(), threshold=0.1
+        ),
+        "fixed threshold, no DummyClassifier": FixedThresholdClassifier(
+            DummyClassifier(), threshold=0.9
+        ),
+        "one vs rest, DummyClassifier": OneVsRestClassifier(DummyClassifier()),
         "one vs rest": OneVsRestClassifier(logistic),
         "one vs rest, SVC": OneVsRestClassifier(SVC(kernel="linear")),
         "one vs rest, NB": OneVsRestClassifier(BernoulliNB()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -32,7 +34,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from sklearn_probsr import Marginals, SufficientReasonExplainer, adapt
+from sklearn_probsr import InvalidInputError, Marginals, SufficientReasonExplainer, adapt
 
 RNG = np.random.default_rng(0)
 N = 80
@@ -58,6 +60,9 @@ Y = np.where(
 )
 NUMBERS, WORDS = ["age", "children", "late"], ["savings", "job"]
 ONE_HOT = {"handle_unknown": "ignore", "sparse_output": False}
+
+
+CENTS = pl.Decimal(10, 2)
 
 
 def _credit(*blocks: Any, **kwargs: Any) -> Any:
@@ -262,3 +267,29 @@ def test_a_voting_classifier_is_last():
     vote = VotingClassifier([("a", LogisticRegression(max_iter=10_000))]).fit(CREDIT[NUMBERS], Y)
     with pytest.raises(ValueError, match=r"Fit a linear classifier in its place\.$"):
         SufficientReasonExplainer(vote, CREDIT[NUMBERS])
+
+
+def test_decimals_are_floats():
+    """Those of polars, pandas and Arrow alike, as rows and as background, of any classifier."""
+    numbers = np.random.default_rng(0).normal(size=(60, 2)).round(2)
+    X, y = pd.DataFrame(numbers, columns=["a", "b"]), np.arange(60) % 3
+    decimals = pl.DataFrame(
+        {name: [Decimal(f"{v:.2f}") for v in X[name]] for name in X}, schema=dict.fromkeys(X, CENTS)
+    )
+    for estimator, labels in (
+        (LogisticRegression(), y > 0),
+        (LogisticRegression(), y),
+        (OneVsRestClassifier(LogisticRegression()), y > 0),
+        (make_pipeline(MinMaxScaler(), LogisticRegression()), y > 0),
+    ):
+        fitted = estimator.fit(X, labels)
+        expected = SufficientReasonExplainer(fitted, X)(X[:5])
+        for rows in (decimals, decimals.to_pandas(), decimals.to_arrow()):
+            found = SufficientReasonExplainer(fitted, rows)(rows[:5])
+            assert found.status.tolist() == ["ok"] * 5
+            assert (found.reason_mask == expected.reason_mask).all()
+            assert (found.guarantee_lower == expected.guarantee_lower).all()
+            assert (found.values == expected.values).all()
+    texts = decimals.with_columns(b=pl.lit("none"))
+    with pytest.raises(InvalidInputError, match="got the text 'none' in row 0, column 'b'"):
+        SufficientReasonExplainer(LogisticRegression().fit(X, y > 0), texts)

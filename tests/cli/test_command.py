@@ -70,7 +70,7 @@ def test_help_is_fast(arguments):
         (
             ["explain", "m", "d", "-o", "r.html"],
             " explain: argument -o/--output: must end in .csv, .json, .parquet or .md, got "
-            "'r.html'",
+            "'r.html': pages are written by compare",
         ),
         (
             ["compare", "m", "d", "--max-size", "-1"],
@@ -393,6 +393,7 @@ def test_explain_names_a_row(fails):
     command = ("explain", "model.skops", "data.csv", "--target", "said", "--row")
     assert fails(*command, "16") == "--row 16: data.csv has 16 rows, 0 to 15."
     assert fails(*command, "-1") == "--row -1: data.csv has 16 rows, 0 to 15."
+    Path("model.skops").write_text("no model: it is not looked at before")
     pd.read_csv("data.csv")[:1].to_csv("data.csv", index=False)
     assert fails(*command, "1") == "--row 1: data.csv has 1 row, which is 0."
 
@@ -560,7 +561,7 @@ def test_a_read_only_folder(fails):
 def test_unexpected_errors_are_one_line(run, monkeypatch, error, line):
     """Whatever goes wrong is one line; a traceback is for those who ask."""
 
-    def fail(request):
+    def fail(request, asked):
         raise error
 
     monkeypatch.setattr("sklearn_probsr.cli._case_files.load_case", fail)
@@ -574,7 +575,7 @@ def test_unexpected_errors_are_one_line(run, monkeypatch, error, line):
 def test_an_interrupted_kernel(run, monkeypatch):
     """Ctrl-C in compiled code arrives as another error, and ends as it should."""
 
-    def fail(request):
+    def fail(request, asked):
         raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
 
     monkeypatch.setattr("sklearn_probsr.cli._case_files.load_case", fail)

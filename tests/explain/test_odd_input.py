@@ -222,10 +222,10 @@ def test_what_newcomers_mistake_is_told_with_its_remedy(ask: Any, message: str):
 
 
 def test_what_is_wrong_with_every_row_is_told_at_once():
-    """Without data no feature may be a number; the warning says what the first row was told."""
+    """The warning says what the first row was told, if none can be explained."""
     message = (
         "60 of 60 rows could not be explained as asked: 60 invalid. See their status and message, "
-        "or pass on_error='raise'. The first: X must be 0 or 1 in every column, got "
+        "or pass on_error='raise'. The first: X must hold finite numbers, got nan in column 'a'."
     )
-    with pytest.warns(UserWarning, match=f"^{re.escape(message)}.*Pass data as masker"):
-        SufficientReasonExplainer(FITTED)(X)
+    with pytest.warns(UserWarning, match=f"^{re.escape(message)}"):
+        SufficientReasonExplainer(FITTED, X)(X.assign(a=np.nan))

@@ -446,6 +446,9 @@ def test_a_curve_of_several_rows():
     ax = plots.curve(mixed_explanation()[:5])
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend == ["row 0: granted, 2 facts", "rows 1, 2, 3, 4: refused, 1 fact"]
+    ax = plots.curve(mixed_explanation()[[7, 1, 3]])  # by their names, not by their places here
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [text.split(":")[0] for text in legend] == ["row 7", "rows 1, 3"]
     ax = plots.curve(mixed_explanation(), max_size=2)
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend == ["middle half", "median of 20 rows"]
@@ -519,16 +522,19 @@ def test_a_comparison_shows_how_sure_each_row_is():
     found = comparison()
     figure = found.plot()
     ax = figure.axes[1]
-    ours, top, level = ax.lines
+    ours, signed, top, level = ax.lines
     order = np.lexsort((found.table["guarantee_lower"], found.table["top_shap_guarantee_lower"]))
     assert np.array_equal(ours.get_ydata(), found.table["guarantee_lower"][order])
     assert np.array_equal(top.get_ydata(), found.table["top_shap_guarantee_lower"][order])
+    signed_lower = found.table["signed_shap_guarantee_lower"]
+    assert np.array_equal(signed.get_ydata(), signed_lower[order])
     assert (np.diff(top.get_ydata()) >= 0).all()
     assert set(level.get_ydata()) == {0.95}
     reach = (found.table["top_shap_guarantee_lower"] >= 0.95).sum()
-    assert title(ax) == f"How sure? By |SHAP|, {reach} of 40 reach 0.95"
+    enough = (signed_lower >= 0.95).sum()
+    assert title(ax) == f"How sure? By |SHAP| {reach}, signed {enough} of 40"
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["the reason", "as many by |SHAP|"]
+    assert legend == ["the reason", "by signed SHAP", "as many by |SHAP|"]
     assert figure.get_suptitle() == "40 rows, delta = 0.95, over replacement by 400 background rows"
 
 

@@ -13,14 +13,16 @@ import sklearn
 import skops.io
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils import estimator_checks
+from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from sklearn_probsr import (
@@ -66,12 +68,50 @@ def frozen(**options: Any) -> SufficientReasonTransformer:
 
 
 @pytest.mark.filterwarnings("ignore:Skipping check check_array_api_input")
-def test_check_estimator():
-    """Every check passes; none is expected to fail."""
-    results = check_estimator(SufficientReasonTransformer(LogisticRegression()), on_fail="raise")
+@pytest.mark.parametrize(
+    "inner",
+    [
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        make_pipeline(MaxAbsScaler(), LogisticRegression()),
+    ],
+    ids=["classifier", "pipeline", "sparse pipeline"],
+)
+def test_check_estimator(inner: Any):
+    """Every check passes; none is expected to fail, around a Pipeline neither."""
+    results = check_estimator(SufficientReasonTransformer(inner), on_fail="raise")
     skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
     assert {result["status"] for result in results} <= {"passed", "skipped"}
     assert skipped <= {"check_array_api_input"}
+
+
+@pytest.mark.parametrize(
+    ("inner", "sparse_rows", "gaps"),
+    [
+        (LogisticRegression(), True, False),
+        (make_pipeline(StandardScaler(), LogisticRegression()), False, False),
+        (make_pipeline(MaxAbsScaler(), LogisticRegression()), True, False),
+        (HistGradientBoostingClassifier(max_depth=1), False, True),
+        (GridSearchCV(HistGradientBoostingClassifier(), {"max_depth": [1]}), False, True),
+        (FrozenEstimator(make_pipeline(StandardScaler(), LogisticRegression())), False, False),
+    ],
+    ids=str,
+)
+def test_tags_are_those_of_what_is_inside(inner: Any, sparse_rows: bool, gaps: bool):
+    """Sparse rows and missing values are taken where the estimator takes them."""
+    tags = get_tags(SufficientReasonTransformer(inner)).input_tags
+    assert (tags.sparse, tags.allow_nan) == (sparse_rows, gaps)
+
+
+def test_missing_values_are_left_to_the_steps():
+    """An imputer fills them in; where none does, scikit-learn's own error says so."""
+    X, y = np.array([[0.0, 1.0], [np.nan, 0.0], [3.0, 1.0], [5.0, 2.0]] * 5), [0, 0, 1, 1] * 5
+    filled = SufficientReasonTransformer(make_pipeline(SimpleImputer(), LogisticRegression()))
+    assert filled.fit(X, y).transform(X).shape == (20, 2)
+    scaled = SufficientReasonTransformer(make_pipeline(StandardScaler(), LogisticRegression()))
+    scaled.fit(np.nan_to_num(X), y)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        scaled.transform(X)
 
 
 @pytest.mark.parametrize("output", OUTPUTS)

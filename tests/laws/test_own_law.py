@@ -28,7 +28,7 @@ from sklearn_probsr import (
     guarantee,
     guarantee_curve,
     law_of,
-    neg_reason_size_scorer,
+    make_reason_size_scorer,
     register_law,
     sufficient_reason,
     sufficient_reasons,
@@ -188,7 +188,7 @@ def test_the_shells_take_a_mixture():
     assert np.allclose(reasons.base_values, model.decision_function(law.means[None, :])[0])
     step = make_pipeline(SufficientReasonTransformer(LogisticRegression(), masker=over))
     assert step.fit(X, y).transform(X[:6]).shape == (6, 5)
-    assert neg_reason_size_scorer(masker=over)(model, X[:6]) == -reasons.reason_size.mean()
+    assert make_reason_size_scorer(masker=over)(model, X[:6]) == -reasons.reason_size.mean()
     frame = compare(model, X[:6], over).to_frame()
     assert frame["reason_size"].tolist() == reasons.reason_size.tolist()
     assert (frame["reason_size"] <= frame["sure_size"]).all()

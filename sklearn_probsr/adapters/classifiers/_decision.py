@@ -25,7 +25,7 @@ class Decision:
     each class on its own; ``several`` says that it may also say several classes, or none. Where
     `predict` does not say which class a score speaks for, ``judge(X, i)`` tells for which raw rows
     score ``i`` is above the cut. ``unproved`` says that nothing but `predict` on rows can tell
-    whether it is so.
+    whether it is so; ``scored`` whether `decision_function` is the score that `predict` goes by.
     """
 
     columns: Columns
@@ -35,6 +35,7 @@ class Decision:
     several: bool = False
     judge: Callable[[Any, int], NDArray[np.bool_]] | None = None
     unproved: bool = False
+    scored: bool = True
 
 
 @dataclass(frozen=True)

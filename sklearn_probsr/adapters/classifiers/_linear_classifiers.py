@@ -6,14 +6,17 @@ A tie belongs to the first class, except for support vector machines: libsvm giv
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import linear_model
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import (
     LogisticRegression,
     LogisticRegressionCV,
@@ -23,6 +26,7 @@ from sklearn.linear_model import (
     SGDClassifier,
 )
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
 from sklearn.preprocessing import Binarizer
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
@@ -151,6 +155,93 @@ class _Duels:
         scores = self.estimator.decision_function(self.rows.of(X, {}))
         wins: NDArray[np.bool_] = scores[:, duel] > 0
         return wins
+
+
+@registered(
+    "classifier",
+    NearestCentroid,
+    note='`metric="euclidean"`: of two squared distances the difference is linear; a tie belongs '
+    "to the first class",
+    composite=True,
+)
+def _nearest(estimator: Any, columns: Columns, role: str, follow: Any) -> Decision:
+    name = name_of(estimator)
+    if estimator.metric != "euclidean":
+        raise InvalidInputError(
+            f"{name} must have metric='euclidean', got metric={estimator.metric!r}: its score is "
+            "not linear in the columns. Fit it with metric='euclidean'."
+        )
+    centers, priors = np.asarray(estimator.centroids_), np.asarray(estimator.class_prior_)
+    if not (priors > 0).all():
+        raise InvalidInputError(
+            f"{name} must have priors above 0, got {priors.tolist()}: of a class with none it has "
+            "no finite score. Fit it without the rows of that class."
+        )
+    # With equal priors `predict` takes the distances as they are, and `decision_function` scales
+    # them by the spread inside classes; with others both do.
+    equal = bool(np.isclose(priors, 1 / len(priors)).all())
+    spread = np.asarray(estimator.within_class_std_dev_)
+    scale = np.ones(centers.shape[1]) if equal else np.where(spread != 0, spread, 1.0)
+    centers = centers / scale
+    squares = [sum((Fraction(v) ** 2 for v in center), Fraction()) for center in centers.tolist()]
+    levels = np.zeros(len(priors)) if equal else 2 * np.log(priors)
+    # Distances are sums of what may be much larger than what they differ by.
+    size = np.abs(centers).max(axis=0)
+    rows = 2 * centers / scale
+    precision = sys.float_info.epsilon
+    if len(priors) == 2:
+        rows = rows[[1]] - rows[[0]]
+        intercept = [float(squares[0] - squares[1]) + levels[1] - levels[0]]
+        largest = np.abs(rows).max()
+        precision *= max(1.0, 4 * float((size / scale).max() / largest)) if largest else 1.0
+    else:
+        intercept = [level - float(square) for level, square in zip(levels, squares, strict=True)]
+    linear = Linear(
+        rows,
+        intercept,
+        estimator.classes_,
+        probability=None if equal else sigmoid,
+        precision=precision,
+        slack=8 * (centers.shape[1] + 2) * sys.float_info.epsilon * float(max(squares)),
+    )
+    return Decision(columns, linear.checked(name, len(columns)), name, scored=not equal)
+
+
+@registered(
+    "classifier",
+    DummyClassifier,
+    note='`strategy="prior"`, `"most_frequent"` or `"constant"`: one class for all rows',
+    composite=True,
+)
+def _constant(estimator: Any, columns: Columns, role: str, follow: Any) -> Decision:
+    name, strategy = name_of(estimator), estimator.strategy
+    if strategy not in {"prior", "most_frequent", "constant"} or estimator.n_outputs_ != 1:
+        got = f"strategy={strategy!r} and {estimator.n_outputs_} label"
+        raise InvalidInputError(
+            f"{name} must say the same class of all rows, got {got}"
+            f"{'s' if estimator.n_outputs_ > 1 else ''}. Fit it to one label with "
+            "strategy='prior'."
+        )
+    chances = np.asarray(estimator.predict_proba(np.zeros((1, 1))))[0]
+    two = len(chances) == 2
+    levels = chances[[1]] - chances[[0]] if two else chances
+    linear = Linear(
+        np.zeros((len(levels), len(columns))),
+        levels,
+        estimator.classes_,
+        probability=_Always(float(chances[-1])),
+    )
+    return Decision(columns, linear.checked(name, len(columns)), name)
+
+
+@dataclass(frozen=True)
+class _Always:
+    """The same probability for every score."""
+
+    chance: float
+
+    def __call__(self, score: float) -> float:
+        return self.chance
 
 
 @registered(

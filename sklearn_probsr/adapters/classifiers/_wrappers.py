@@ -51,7 +51,7 @@ def _moved(
 ) -> Decision:
     """Return an inner decision with another threshold, on its score or its probability."""
     name = name_of(estimator)
-    decision: Decision = follow(inner, columns, "classifier")
+    decision = _by_its_scores(inner, columns, name, follow)
     linear = decision.linear
     second = positive is None or positive == linear.classes[1]
     # scikit-learn asks for predict_proba first, unless told otherwise.
@@ -72,6 +72,18 @@ def _moved(
         cut, strict = (threshold, False) if second else (-threshold, True)
     linear = replace(linear, cut=float(cut), strict=strict)
     return replace(decision, linear=linear, name=name, judge=None)
+
+
+def _by_its_scores(inner: Any, columns: Columns, name: str, follow: Any) -> Decision:
+    """Return the decision of an estimator of which another one takes the scores."""
+    decision: Decision = follow(inner, columns, "classifier")
+    if not decision.scored:
+        raise InvalidInputError(
+            f"{name} goes by the scores of a {decision.name}, whose predict goes by others: with "
+            "equal priors it does not scale its distances. Fit it with other priors, or a "
+            "LinearDiscriminantAnalysis in its place."
+        )
+    return decision
 
 
 def _link(linear: Linear, name: str) -> Callable[[float], float]:
@@ -99,7 +111,7 @@ def _calibrated(estimator: Any, columns: Columns, role: str, follow: Any) -> Dec
             f"calibrators with method={method!r} and {len(estimator.classes_)} classes: it is not "
             "linear otherwise. Fit it with ensemble=False and method='sigmoid'."
         )
-    decision: Decision = follow(fitted[0].estimator, columns, "classifier")
+    decision = _by_its_scores(fitted[0].estimator, columns, name, follow)
     linear = decision.linear
     scored = hasattr(fitted[0].estimator, "decision_function")
     response: Callable[[float], float] = _Same() if scored else _link(linear, name)
@@ -201,7 +213,7 @@ class _Rest:
     follow: Any
 
     def decision(self) -> Decision:
-        found: Decision = self.follow(self.estimator, self.columns, "classifier")
+        found = _by_its_scores(self.estimator, self.columns, "OneVsRestClassifier", self.follow)
         scored = hasattr(self.estimator, "decision_function")
         if found.linear.cut != 0 and found.linear.probability is not identity:
             raise InvalidInputError(

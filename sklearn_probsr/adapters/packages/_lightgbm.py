@@ -20,12 +20,18 @@ _LINKED = {"binary": 1, "cross_entropy": 1, "multiclass": None, "multiclassova":
 _ZERO = float(np.float32(1e-35))
 
 
+def _spelled(name: str) -> str:
+    """Return what LightGBM calls a column."""
+    return name.replace(" ", "_")
+
+
 @registered_from(
     "lightgbm",
     "4.7",
     "LGBMClassifier",
     note="`max_depth=1`, or `interaction_constraints` of one column each; missing values and "
     "categories are states; a tie belongs to the first class",
+    spelling=_spelled,
 )
 def _boosted(estimator: Any) -> Additive:
     dump = estimator.booster_.dump_model()

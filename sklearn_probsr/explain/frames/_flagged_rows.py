@@ -76,7 +76,8 @@ def check_on_error(on_error: Any) -> str:
 def sift(subject: Subject, X: Any, on_error: str) -> Sifted:
     """Return the rows of X as the model takes them.
 
-    What is wrong with all rows alike, their number of columns for one, is raised in any case.
+    What is wrong with all rows alike is raised in any case: their number of columns for one, or
+    numbers in all of them where the model knows 0 and 1 only.
     """
     raw = subject.frame(X)
     try:
@@ -99,6 +100,8 @@ def _row_by_row(subject: Subject, X: Any, raw: Any, error: Exception) -> Sifted:
     except Exception:
         raise error from None
     n = int(table.shape[0]) if hasattr(table, "shape") else len(table)
+    if _all_strange(subject, table, n):
+        raise error
     invalid: dict[int, str] = {}
     found = [
         taken for group in _suspects(table, n) for taken in _taken(subject, table, group, invalid)
@@ -124,6 +127,19 @@ def _row_by_row(subject: Subject, X: Any, raw: Any, error: Exception) -> Sifted:
             display = np.full(numbers.shape, None, dtype=object)
             display[at] = shown
     return Sifted(rows, numbers, display, at, invalid, index, _take(table, at.tolist()))
+
+
+def _all_strange(subject: Subject, table: Any, n: int) -> bool:
+    """Whether all rows have numbers where only 0 or 1 can be: it is the columns, not a row.
+
+    A single row may be the odd one out, unless nobody said that the columns are 0/1.
+    """
+    if n < 2 and not subject.assumed:
+        return False
+    try:
+        return bool(subject.are_strange(table).all())
+    except Exception:  # the steps of a Pipeline may refuse a row in any way
+        return False
 
 
 def _sparse_ones(

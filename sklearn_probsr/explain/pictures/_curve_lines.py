@@ -54,7 +54,8 @@ def curve(
     """
     from matplotlib.ticker import MaxNLocator
 
-    told = canvas.batch(reasons, "curve").reasons
+    batch = canvas.batch(reasons, "curve")
+    told = batch.reasons
     most = told.size.max() + 4 if max_size is None else canvas.at_least_one(max_size, "max_size")
     shown = min(int(most), told.model.n_units)
     ax = canvas.axes(ax, 6.4, 9.0)
@@ -63,7 +64,7 @@ def curve(
     if len(told) > _MOST_LINES:
         _band(ax, lower)
     else:
-        _lines(ax, told, lower, upper)
+        _lines(ax, told, lower, upper, batch.index)
     ax.axhline(told.delta, color="black", linewidth=0.9, linestyle=(0, (4, 3)))
     ax.annotate(
         f"delta = {told.delta:g}", (shown, told.delta), xytext=(0, -4),
@@ -99,7 +100,7 @@ def _band(ax: Axes, lower: Any) -> None:
     ax.plot(sizes, middle, color=BLUE, marker=".", label=f"median of {len(lower)} rows")
 
 
-def _lines(ax: Axes, told: SufficientReasons, lower: Any, upper: Any) -> None:
+def _lines(ax: Axes, told: SufficientReasons, lower: Any, upper: Any, names: Any) -> None:
     sizes = np.arange(lower.shape[1])
     alike: dict[Any, list[int]] = {}
     for i, (row, size) in enumerate(zip(lower, told.size, strict=True)):
@@ -108,7 +109,7 @@ def _lines(ax: Axes, told: SufficientReasons, lower: Any, upper: Any) -> None:
         i, colour = rows[0], BLUE if len(alike) == 1 else f"C{k}"
         ax.fill_between(sizes, lower[i], upper[i], color=colour, alpha=0.25, linewidth=0)
         ax.plot(sizes, lower[i], color=colour, marker=".", linewidth=1.4)
-        whose = f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}"
+        whose = f"row{'s' if len(rows) > 1 else ''} {', '.join(str(names[i]) for i in rows)}"
         facts = "1 fact" if size == 1 else f"{size} facts"
         ax.plot(
             size, told.lower[i], "o", color=colour, markersize=9, markeredgecolor="white",

@@ -19,8 +19,8 @@ __all__ = ["AdaptedModel"]
 class AdaptedModel(Subject):
     """An adapted estimator: rows are what it takes."""
 
-    def __init__(self, adapted: Any, remedy: str | None) -> None:
-        self.adapted, self._remedy = adapted, remedy
+    def __init__(self, adapted: Any, remedy: str | None, assumed: bool = False) -> None:
+        self.adapted, self._remedy, self.assumed = adapted, remedy, assumed
         self.model = adapted.model
         self.columns = adapted.feature_names
         self.cut = adapted.cut
@@ -34,6 +34,9 @@ class AdaptedModel(Subject):
 
     def transform(self, raw: Any, name: str = "X") -> Any:
         return self.model.check_rows(self.adapted.computed(raw, name), name, self._remedy)
+
+    def are_strange(self, raw: Any) -> NDArray[np.bool_]:
+        return self.model.are_strange(self.adapted.computed(raw))
 
     def read(self, raw: Any, rows: Any) -> tuple[Any, Any]:
         if isinstance(rows, SparseRows):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.model._groups import check_groups, grouped
@@ -30,6 +31,7 @@ class Grouped(Subject):
         self.model = grouped(inner.model, groups)
         self.columns, self.cut = inner.columns, inner.cut
         self.takes_text, self.by_name = inner.takes_text, inner.by_name
+        self.assumed = inner.assumed
 
     @property
     def whole(self) -> Subject:
@@ -51,6 +53,9 @@ class Grouped(Subject):
         if isinstance(rows, SparseRows):
             rows = rows.toarray()
         return self.model.check_values(np.asarray(rows, dtype=np.float64), name)
+
+    def are_strange(self, raw: Any) -> NDArray[np.bool_]:
+        return self.inner.are_strange(raw)
 
     def read(self, raw: Any, rows: Any) -> tuple[Any, Any]:
         numbers, shown = self.inner.read(raw, rows)

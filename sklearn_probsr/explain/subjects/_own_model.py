@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sklearn_probsr.explain.subjects._subject import Subject, one_row
 from sklearn_probsr.model._base import Model
@@ -26,6 +27,9 @@ class OwnModel(Subject):
 
     def transform(self, raw: Any, name: str = "X") -> Any:
         return self.model.check_rows(raw, name)
+
+    def are_strange(self, raw: Any) -> NDArray[np.bool_]:
+        return self.model.are_strange(self.model.arranged(raw))
 
     def read(self, raw: Any, rows: Any) -> tuple[Any, Any]:
         numbers, units = self.codes(rows), self.model.units

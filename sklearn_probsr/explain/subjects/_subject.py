@@ -29,6 +29,8 @@ class Subject(ABC):
     # others. None: they go by their place, or others may be beside them.
     takes_text: bool = False
     by_name: tuple[str, ...] | None = None
+    # Whether nobody said what replaces unknown features, so that columns are taken to be 0/1.
+    assumed: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,6 +65,10 @@ class Subject(ABC):
     @abstractmethod
     def transform(self, raw: Any, name: str = "X") -> Any:
         """Return rows in the columns of the model."""
+
+    @abstractmethod
+    def are_strange(self, raw: Any) -> NDArray[np.bool_]:
+        """Tell which rows have a number other than 0 and 1 where one of these must be."""
 
     def background(self, data: Any) -> Any:
         """Return the rows of a masker in the columns of the model."""

@@ -22,6 +22,11 @@ STATES = (
     "This distribution needs features with states, and knows no other there. Pass data as masker, "
     "where numbers may be any, or bin the column in the Pipeline."
 )
+# The same, where nobody chose it.
+NO_MASKER = (
+    "Without a masker numbers are taken to be 0 or 1. Pass the rows the model was trained on: "
+    "SufficientReasonExplainer(model, X_train)."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +64,8 @@ def subject_of(
     adapted = adapt_on(
         model, data, "masker", classes, True if data is None else binary, feature_names
     )
+    if masker is None:
+        return AdaptedModel(adapted, NO_MASKER, assumed=True)
     return AdaptedModel(adapted, STATES if data is None or binary else None)
 
 

@@ -129,8 +129,10 @@ class Comparison:
             features by abs(SHAP), and by SHAP value towards the prediction, must be to reach
             delta; NaN where the features that may be taken never do);
             ``top_shap_guarantee_lower`` and ``top_shap_guarantee_upper`` (of the
-            ``reason_size`` features with the largest abs(SHAP)); ``overlap`` (of those with the
-            reason, Jaccard); ``shap_share`` (of the abs(SHAP) mass inside the reason);
+            ``reason_size`` features with the largest abs(SHAP)); ``signed_shap_guarantee_lower``
+            and ``signed_shap_guarantee_upper`` (of as many by SHAP value towards the prediction);
+            ``overlap`` (of those with the largest abs(SHAP) and the reason, Jaccard);
+            ``shap_share`` (of the abs(SHAP) mass inside the reason);
             ``hurting`` (how many of those features speak against the prediction); ``status`` ("ok",
             "unreachable" or "invalid") and ``message``; ``probability``, which the estimator gives
             to the class that it predicts, if it gives any; ``true_class``, if `compare` was told.

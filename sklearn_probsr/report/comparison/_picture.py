@@ -97,8 +97,14 @@ def _sizes(comparison: Compared, ax: Axes) -> None:
 def _guarantees(comparison: Compared, ax: Axes) -> None:
     """Draw what the reason keeps in every row, and as many features by other choices."""
     n, delta = len(comparison), comparison.delta
-    ours, top = (comparison.table[f"{name}guarantee_lower"] for name in ("", "top_shap_"))
-    series = [("the reason", ours, RED), ("as many by |SHAP|", top, GREY)]
+    ours, top, signed = (
+        comparison.table[f"{name}guarantee_lower"] for name in ("", "top_shap_", "signed_shap_")
+    )
+    series = [
+        ("the reason", ours, RED),
+        ("by signed SHAP", signed, PALE),
+        ("as many by |SHAP|", top, GREY),
+    ]
     for name, colour in _others(comparison):
         series.append((canvas.short(name, 18), comparison.table[f"{name}_guarantee_lower"], colour))
     order = np.lexsort((ours, top))
@@ -124,8 +130,9 @@ def _guarantees(comparison: Compared, ax: Axes) -> None:
         frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, borderpad=0,
         handletextpad=0.3, columnspacing=1.2,
     )  # fmt: skip
-    reach = int(np.count_nonzero(top >= delta))
-    canvas.title(ax, [f"How sure? By |SHAP|, {reach} of {n} reach {delta:g}"], pad=8)
+    reach, reach_signed = (int(np.count_nonzero(known >= delta)) for known in (top, signed))
+    told = f"How sure? By |SHAP| {reach}, signed {reach_signed} of {n}"
+    canvas.title(ax, [told], pad=8)
 
 
 def _features(comparison: Compared, ax: Axes) -> None:

@@ -83,7 +83,7 @@ def columns_beside(
     signed = np.where(second, 1.0, -1.0)[:, None] * values  # towards the prediction
     by_size, by_sign = in_order(np.abs(values), task), in_order(signed, task)
     abs_size, largest = follow(law, rows, by_size, size, task, delta)
-    signed_size, _ = follow(law, rows, by_sign, size, task, delta)
+    signed_size, towards = follow(law, rows, by_sign, size, task, delta)
     starts = np.concatenate([[0], np.cumsum(size)])
     each = np.repeat(np.arange(len(at)), size)
     first = by_size[each, np.arange(starts[-1]) - np.repeat(starts[:-1], size)]
@@ -95,6 +95,8 @@ def columns_beside(
         "signed_shap_size": signed_size,
         "top_shap_guarantee_lower": largest.lower,
         "top_shap_guarantee_upper": largest.upper,
+        "signed_shap_guarantee_lower": towards.lower,
+        "signed_shap_guarantee_upper": towards.upper,
         "overlap": jaccard(top, sets),
         "shap_share": np.where(mass > 0, inside / np.where(mass > 0, mass, 1.0), 1.0),
         "hurting": (top.mask() & (signed < 0)).sum(axis=1),

@@ -19,6 +19,12 @@ __all__ = ["cell", "summary", "table_in_markdown"]
 _FEW = 7
 # What stands beside the size of a reason.
 _ORDERS = ("abs_shap", "signed_shap", "sure")
+# Whose guarantees are told, all of the same size.
+_SETS = {
+    "guarantee": "The reason keeps",
+    "top_shap_guarantee": "As many features by |SHAP| keep",
+    "signed_shap_guarantee": "As many by SHAP value towards the prediction keep",
+}
 
 
 def summary(found: Compared) -> str:
@@ -29,10 +35,9 @@ def summary(found: Compared) -> str:
         head += f"\n{found.left_out}"
     if not n:
         return head
-    size, top = table["reason_size"], table["top_shap_guarantee_lower"]
+    size = table["reason_size"]
     short = f"; {_share(np.mean(size <= _FEW))} have at most {_FEW}"
     proved = np.mean(table["minimality"] == "minimum")
-    enough = np.mean(top >= found.delta)
     lines, cost = [head], table.get("cost")
     if found.rules:
         best = np.mean(table["minimality"] == "best-of-size")
@@ -43,12 +48,13 @@ def summary(found: Compared) -> str:
         f"{short if len(found.feature_names) > _FEW else ''}. {_share(proved)} are proved to be as "
         f"{'small' if cost is None else 'cheap'} as possible.",
         *_beside(found),
-        f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
-        f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
-        f"reach {found.delta:g}.",
-        f"They share {_share(np.mean(table['overlap']))} of their features with the reason "
-        f"(mean Jaccard overlap); {np.mean(table['hurting']):.1f} of them speak against the "
-        "prediction.",
+        *(
+            f"{what} the class in {_kept(table[f'{word}_lower'], found.delta)}."
+            for word, what in _SETS.items()
+        ),
+        f"Those by |SHAP| share {_share(np.mean(table['overlap']))} of their features with the "
+        f"reason (mean Jaccard overlap); {np.mean(table['hurting']):.1f} of them speak against "
+        "the prediction.",
     ]
     lines += _shared(found)
     for word, meaning in (
@@ -119,6 +125,14 @@ def table_in_markdown(found: Compared, max_rows: int, flagged: bool) -> str:
 
 def _middle(sizes: NDArray[Any]) -> str:
     return f"{np.median(sizes):g} (median, {sizes.min():g} to {sizes.max():g})"
+
+
+def _kept(lower: NDArray[np.float64], delta: float) -> str:
+    """Say how often features keep the class: in the middle, at worst, and enough in how many."""
+    return (
+        f"{_least(np.median(lower))} (median), {_least(lower.min())} at worst; "
+        f"{_share(np.mean(lower >= delta))} of the rows reach {delta:g}"
+    )
 
 
 def _share(value: Any) -> str:

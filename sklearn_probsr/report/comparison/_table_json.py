@@ -54,7 +54,8 @@ def read_columns(
     n, width = len(sets), sets.width
     counted = [name for name in COUNTS if name in (told or ())]
     sizes = [*_SIZES, *counted, *(f"{name}_size" for name in others)]
-    bounded = ["guarantee", "top_shap_guarantee", *(f"{name}_guarantee" for name in others)]
+    bounded = ["guarantee", "top_shap_guarantee", "signed_shap_guarantee"]
+    bounded += [f"{name}_guarantee" for name in others]
     if isinstance(told, dict):
         bounded += [word for word in _ALTERNATIVES if f"{word}_lower" in told]
     overlaps = ["overlap", *(f"{name}_overlap" for name in others)]

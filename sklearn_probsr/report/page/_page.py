@@ -93,16 +93,24 @@ def _tiles(comparison: Compared) -> list[dict[str, str]]:
     if not fine.any():
         return []
     table = {name: column[fine] for name, column in comparison.table.items()}
-    short = np.mean(table["top_shap_guarantee_lower"] < comparison.delta)
+    short = " or ".join(
+        f"{100 * np.mean(table[f'{order}_guarantee_lower'] < comparison.delta):.0f}%"
+        for order in ("top_shap", "signed_shap")
+    )
     proved, priced = np.mean(table["minimality"] == "minimum"), "cost" in table
     found = [
         ("Features in a reason", _median(table["reason_size"]),
-         f"The median, for a guarantee of {delta}, of {len(comparison.feature_names)} features."),
+         f"The median, for a guarantee of {delta}, of {len(comparison.feature_names)} features"
+         f"{_most(table['reason_size'])}."),
         ("By |SHAP| instead", _median(table["abs_shap_size"]),
-         f"The median of how many features with the largest absolute SHAP values reach {delta}."),
-        ("SHAP falls short", f"{100 * short:.0f}%",
-         "The share of rows in which as many features as the reason has, by absolute SHAP value, "
-         f"do not guarantee {delta}."),
+         f"The median of how many features with the largest absolute SHAP values reach {delta}"
+         f"{_most(table['abs_shap_size'])}."),
+        ("By signed SHAP", _median(table["signed_shap_size"]),
+         "The median of how many features whose SHAP values speak most for the class reach "
+         f"{delta}{_most(table['signed_shap_size'])}."),
+        ("SHAP falls short", short,
+         f"The share of rows in which as many features as the reason has do not guarantee {delta}: "
+         "by |SHAP|, or by signed SHAP."),
         (f"Proved {'cheapest' if priced else 'smallest'}", f"{100 * proved:.0f}%",
          "The share of reasons of which it is proved that no "
          f"{'cheaper' if priced else 'smaller'} set reaches {delta}."),
@@ -113,6 +121,11 @@ def _tiles(comparison: Compared) -> list[dict[str, str]]:
 def _median(sizes: NDArray[Any]) -> str:
     known = known_sizes(sizes)
     return f"{np.median(known):g}" if len(known) else "none"
+
+
+def _most(sizes: NDArray[Any]) -> str:
+    known = known_sizes(sizes)
+    return f"; {known.max():g} at worst" if len(known) else ""
 
 
 def _packed(data: dict[str, Any]) -> dict[str, Any]:

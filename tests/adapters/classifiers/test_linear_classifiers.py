@@ -1,5 +1,6 @@
 """Every supported classifier decides as its linear model does, on all 256 vertices."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -7,17 +8,29 @@ import pytest
 from scipy import sparse
 from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.svm import SVC, NuSVC
 
-from sklearn_probsr import adapt, to_linear_model
+from sklearn_probsr import (
+    InvalidInputError,
+    SufficientReasonExplainer,
+    adapt,
+    to_linear_model,
+)
 from tests.adapters.cases import VERTICES, fitted, others, plain, quietly, targets, with_ties
 
 CLASSIFIERS = {**plain(), **others()}
+
+
+def refused(message: str) -> Any:
+    return pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$")
 
 
 def agree(estimator: Any, X: Any = VERTICES) -> None:
@@ -99,6 +112,89 @@ def test_a_tie_of_naive_bayes_belongs_to_the_first_class():
     codes.feature_log_prob_ = [np.array([[-1.0, -2.0], [-2.0, -1.0]])] * 8
     codes.class_log_prior_ = np.array([-1.0, -1.0])
     agree(codes)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_a_tie_of_nearest_centroids_belongs_to_the_first_class(classes: int):
+    """Whole centroids make ties, of rows that are dense or sparse."""
+    y = np.array(list("dcba"))[np.random.default_rng(0).integers(0, classes, 256)]
+    estimator = NearestCentroid().fit(VERTICES, y)
+    estimator.centroids_ = np.random.default_rng(1).integers(-1, 3, (classes, 8)).astype(float)
+    distances = np.sort(((VERTICES[:, None] - estimator.centroids_) ** 2).sum(axis=2))
+    assert (distances[:, 0] == distances[:, 1]).sum() > 5
+    adapted = adapt(estimator, VERTICES, all_classes=True)
+    assert adapted.predict(VERTICES).tolist() == estimator.predict(VERTICES).tolist()
+    assert (adapted.predict(VERTICES) == estimator.predict(sparse.csr_array(VERTICES))).all()
+    far = VERTICES + 1e6  # where the squares of rows are much larger than what they differ by
+    estimator.centroids_ = estimator.centroids_ + 1e6
+    assert (adapt(estimator, far, all_classes=True).predict(far) == estimator.predict(far)).all()
+
+
+def test_nearest_centroids_in_scikit_learns_wrappers():
+    """With equal priors its decision_function scales the distances, and its predict does not."""
+    X = VERTICES * [1, 2, 3, 4, 5, 6, 7, 8]
+    y = targets("strings")
+    estimator = NearestCentroid().fit(X, y)
+    by_score = np.asarray(estimator.classes_)[(estimator.decision_function(X) > 0).astype(int)]
+    assert (by_score != estimator.predict(X)).any()
+    message = (
+        "{} goes by the scores of a NearestCentroid, whose predict goes by others: with equal "
+        "priors it does not scale its distances. Fit it with other priors, or a "
+        "LinearDiscriminantAnalysis in its place."
+    )
+    for wrapper in (
+        FixedThresholdClassifier(estimator, response_method="decision_function"),
+        CalibratedClassifierCV(estimator, ensemble=False, cv=2),
+        OneVsRestClassifier(estimator),
+    ):
+        with refused(message.format(type(wrapper).__name__)):
+            to_linear_model(wrapper.fit(X, y))
+    agree(OneVsRestClassifier(NearestCentroid(priors=[0.3, 0.7])).fit(VERTICES, y))
+
+
+@pytest.mark.parametrize("strategy", ["prior", "most_frequent", "constant"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_dummy_says_one_class(strategy: str, classes: int):
+    """The most frequent, of equally frequent ones the first, or the one that was named."""
+    y = np.array(list("cba"))[np.arange(12) % classes]
+    named = {"constant": "b"} if strategy == "constant" else {}
+    estimator = DummyClassifier(strategy=strategy, **named).fit(VERTICES[:12], y)
+    adapted = adapt(estimator, VERTICES, all_classes=True)
+    first = "b" if strategy == "constant" or classes == 2 else "a"
+    assert adapted.predict(VERTICES).tolist() == [first] * 256
+    assert adapted.predict(VERTICES).tolist() == estimator.predict(VERTICES).tolist()
+    found = SufficientReasonExplainer(estimator, VERTICES)(VERTICES[:3])
+    assert found.reason_size.tolist() == [0] * 3
+    assert found.prediction.tolist() == [first] * 3
+
+
+def test_what_is_not_linear_or_constant_is_refused():
+    """Other distances, classes drawn at random, several labels at once, and no prior at all."""
+    y = targets("random")
+    for estimator, message in (
+        (
+            NearestCentroid(metric="manhattan"),
+            "NearestCentroid must have metric='euclidean', got metric='manhattan': its score is "
+            "not linear in the columns. Fit it with metric='euclidean'.",
+        ),
+        (
+            NearestCentroid(priors=[0.0, 1.0]),
+            "NearestCentroid must have priors above 0, got [0.0, 1.0]: of a class with none it has "
+            "no finite score. Fit it without the rows of that class.",
+        ),
+        (
+            DummyClassifier(strategy="uniform"),
+            "DummyClassifier must say the same class of all rows, got strategy='uniform' and 1 "
+            "label. Fit it to one label with strategy='prior'.",
+        ),
+    ):
+        with refused(message):
+            to_linear_model(estimator.fit(VERTICES, y))
+    with refused(
+        "DummyClassifier must say the same class of all rows, got strategy='prior' and 2 labels. "
+        "Fit it to one label with strategy='prior'."
+    ):
+        to_linear_model(DummyClassifier().fit(VERTICES, np.column_stack([y, y])))
 
 
 def test_a_pair_as_shap_takes_it():

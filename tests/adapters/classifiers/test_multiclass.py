@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
@@ -36,6 +38,9 @@ ARGMAX = {
     "MultinomialNB": MultinomialNB(),
     "ComplementNB": ComplementNB(),
     "CategoricalNB": CategoricalNB(),
+    "NearestCentroid": NearestCentroid(),
+    "NearestCentroid, priors": NearestCentroid(priors="empirical"),
+    "DummyClassifier": DummyClassifier(),
     "OneVsRestClassifier": OneVsRestClassifier(LinearSVC(random_state=0)),
     "OneVsRestClassifier, NB": OneVsRestClassifier(MultinomialNB()),
     "scaled": make_pipeline(StandardScaler(), LogisticRegression()),

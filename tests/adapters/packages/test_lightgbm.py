@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from sklearn_probsr import InvalidInputError, adapt
+from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
 from tests.adapters.packages.cases import PLAIN, RNG, TABLE, THREE, TWO, N, agree, unseen
 
 pytest.importorskip("lightgbm", reason="lightgbm is not installed")
@@ -102,3 +104,39 @@ def test_what_is_not_additive_is_refused():
         InvalidInputError, match=r"^Booster is not a classifier .* knows no classes"
     ):
         adapt(boosted(gaps, TWO).booster_)
+
+
+def test_names_with_spaces():
+    """LightGBM calls "mean age" mean_age and takes either; answers have the names of the rows."""
+    spaced = TABLE.rename(columns={"age": "mean age", "zone": "time zone"})
+    under = spaced.rename(columns=lambda name: name.replace(" ", "_"))
+    estimator = boosted(spaced, TWO)
+    assert list(estimator.feature_names_in_) == list(under)
+    fixed = FixedThresholdClassifier(estimator, threshold=0.3).fit(spaced, TWO)
+    for model in (estimator, fixed, make_pipeline("passthrough", boosted(spaced, TWO))):
+        for rows, others in ((spaced, under), (under, spaced)):
+            adapted = agree(model, rows)
+            assert adapted.feature_names == tuple(rows)
+            assert (adapted.predict(others) == model.predict(rows)).all()
+            explainer = SufficientReasonExplainer(model, rows, include=[rows.columns[0]])
+            found = explainer(others[:20])
+            assert found.feature_names == list(rows)
+            assert (found.values == explainer(rows[:20]).values).all()
+        explainer = SufficientReasonExplainer(model, under, feature_names=list(spaced))
+        assert explainer(under[:2]).feature_names == list(spaced)
+    message = (
+        "X must have the columns that the estimator was fitted with, in their order, got "
+        "'time zone' as column 0. Write X[list(estimator.feature_names_in_)]."
+    )
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        adapt(estimator, spaced).predict(spaced[spaced.columns[::-1]])
+    message = (
+        "X must have the columns that the estimator was fitted with, it lacks 'mean age'. It has "
+        "'meanage', 'job', 'balance', 'time zone'."
+    )
+    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+        adapt(estimator, spaced).predict(spaced.rename(columns={"mean age": "meanage"}))
+    scaled = make_pipeline(StandardScaler(), boosted(spaced[["mean age"]], TWO))
+    scaled.fit(spaced[["mean age"]], TWO)
+    with pytest.raises(InvalidInputError, match=r"it lacks 'mean age'\. It has 'mean_age'"):
+        adapt(scaled, spaced[["mean age"]]).predict(under[["mean_age"]])

@@ -22,7 +22,7 @@ from sklearn_probsr import (
     SufficientReasonTransformer,
     UnreachableError,
     compare,
-    neg_reason_size_scorer,
+    make_reason_size_scorer,
     plots,
     sufficient_reasons,
 )
@@ -185,6 +185,44 @@ def test_what_is_wrong_with_all_rows_is_an_error():
         explainer()(tumours()[0][:3].drop(columns="mean radius"))
 
 
+def test_numbers_without_a_masker_are_an_error():
+    """Columns that are not 0/1 ask for a background, even of one row, and whatever else it lacks.
+
+    Where somebody said that columns are 0/1, one row alone may be the odd one out.
+    """
+    X, wrong = (rows + 10.5 for rows in broken())
+    words = "Without a masker numbers are taken to be 0 or 1. Pass the rows the model was trained "
+    words += "on: SufficientReasonExplainer(model, X_train)."
+    for on_error in ("flag", "raise"):
+        uniform = SufficientReasonExplainer(classifier(), on_error=on_error)
+        for rows in (X, X[:1], X.to_numpy(), sparse.csr_array(X.to_numpy())):
+            message = (
+                "X must be 0 or 1 in every column, got "
+                f"{X.iat[0, 0]} in row 0, column 'mean radius'. {words}"
+            )
+            with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+                uniform(rows)
+        with pytest.raises(InvalidInputError, match=f" {re.escape(words)}$"):
+            uniform(wrong)
+    counts = np.random.default_rng(0).integers(0, 3, (9, 30))
+    counts[:, 0] = [2, 0, 0, 2, 0, 0, 2, 0, 0]
+    counts[:, 1] = 2 - counts[:, 0]  # each row has a 2, and no column has none but such
+    with pytest.raises(InvalidInputError, match=r"got 2\.0 in row 0, column 'mean radius'"):
+        SufficientReasonExplainer(classifier())(counts)
+    counts[4] = 1
+    with pytest.warns(UserWarning, match="8 of 9 rows could not be explained as asked: 8 invalid"):
+        found = SufficientReasonExplainer(classifier())(counts)
+    assert (found.status == "ok").tolist() == [i == 4 for i in range(9)]
+    with pytest.raises(InvalidInputError, match="Pass data as masker, where numbers may be any"):
+        SufficientReasonExplainer(classifier(), "uniform")(X)
+    with flagging("1 of 1 row", "1 invalid"):
+        SufficientReasonExplainer(classifier(), "uniform")(X[:1])
+    model = LinearModel([5.0, 1.0, -3.0], 2.5)
+    for rows in ([[2, 0, 1], [0, 7, 0]], np.array([["a", 2, 0], [None, 3, 1]], dtype=object)):
+        with pytest.raises(InvalidInputError, match="must be 0 or 1 in every column"):
+            SufficientReasonExplainer(model)(rows)
+
+
 def test_rows_of_all_kinds_are_sifted():
     """Sparse rows, lists, a Pipeline's frames, and batches without a single valid row."""
     model = LinearModel([5.0, 1.0, -3.0], 2.5)
@@ -215,7 +253,7 @@ def test_transformers_and_scorers_raise():
     with pytest.raises(InvalidInputError, match="got nan in row 3, column 'mean perimeter'"):
         step.transform(wrong)
     with pytest.raises(InvalidInputError, match="must be 0 or 1"):
-        neg_reason_size_scorer()(classifier(), wrong, labels)
+        make_reason_size_scorer()(classifier(), wrong, labels)
 
 
 def test_pictures_leave_flagged_rows_out_and_say_so():

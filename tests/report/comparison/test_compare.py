@@ -37,7 +37,8 @@ DELTA = Fraction("0.85")
 COLUMNS = [
     "prediction", "margin", "reason", "reason_size", "guarantee_lower", "guarantee_upper",
     "minimality", "sure_size", "abs_shap_size", "signed_shap_size", "top_shap_guarantee_lower",
-    "top_shap_guarantee_upper", "overlap", "shap_share", "hurting",
+    "top_shap_guarantee_upper", "signed_shap_guarantee_lower", "signed_shap_guarantee_upper",
+    "overlap", "shap_share", "hurting",
 ]  # fmt: skip
 FLAGS = ["status", "message"]
 
@@ -104,6 +105,7 @@ def test_every_column_by_brute_force(seed: int, kind: str):
         sign = 1 if margin >= 0 else -1
         chosen = {model.unit_names.index(name) for name in line["reason"]}
         top = set(np.argsort(-np.abs(found.shap_values[int(i)]), kind="stable")[: len(chosen)])
+        towards = np.argsort(-sign * found.shap_values[int(i)], kind="stable")[: len(chosen)]
         assert line["prediction"] == int(margin >= 0)
         assert line["margin"] == pytest.approx(margin)
         assert line["reason_size"] == len(chosen) == smallest(truth, DELTA)
@@ -111,6 +113,7 @@ def test_every_column_by_brute_force(seed: int, kind: str):
         for name, exact in (
             ("guarantee", truth(chosen)),
             ("top_shap_guarantee", truth(top)),
+            ("signed_shap_guarantee", truth(set(towards))),
             (f"{other}_guarantee", beside(chosen)),
         ):
             assert Fraction(line[f"{name}_lower"]) <= exact <= Fraction(line[f"{name}_upper"])
@@ -257,7 +260,7 @@ def test_rows_in_any_order_and_none_at_all():
     halves = [compare(model, part, Background(data)).to_frame() for part in (data[:2], data[2:6])]
     pd.testing.assert_frame_equal(whole, pd.concat(halves, ignore_index=True))
     empty = compare(model, data[:0], Background(data))
-    assert (len(empty.to_frame()), list(empty.to_frame())[:15]) == (0, COLUMNS)
+    assert (len(empty.to_frame()), list(empty.to_frame())[: len(COLUMNS)]) == (0, COLUMNS)
     assert empty.summary() == "0 rows, delta = 0.95, over replacement by 12 background rows."
     assert Comparison.from_json(empty.to_json()).summary() == empty.summary()
     assert len(empty.features()) == 15

@@ -168,6 +168,7 @@ def large(n: int, d: int) -> Comparison:
         "guarantee_upper": lower[at], "minimality": proved[at].astype(object),
         "sure_size": size[-1], "abs_shap_size": count(), "signed_shap_size": count(),
         "top_shap_guarantee_lower": share(), "top_shap_guarantee_upper": np.ones(n),
+        "signed_shap_guarantee_lower": share(), "signed_shap_guarantee_upper": np.ones(n),
         "overlap": share(), "shap_share": share(), "hurting": rng.integers(0, 3, n),
     }  # fmt: skip
     growth = Growth(

@@ -406,7 +406,7 @@ def test_every_number_has_its_meaning(page: Page):
     assert bare == 0
     title = page.one("th:has([data-key=lower])").get_attribute("title")
     assert "over uniform completions" in title
-    assert len(page.texts(".tiles .help")) == len(page.texts(".tiles dt")) == 4
+    assert len(page.texts(".tiles .help")) == len(page.texts(".tiles dt")) == 5
 
 
 def test_text_is_shown_as_text(page: Page):
