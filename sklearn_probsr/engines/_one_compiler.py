@@ -15,6 +15,10 @@ try:
 except ImportError:  # elsewhere than on POSIX every process compiles for itself
     fcntl = None  # type: ignore[assignment]
 
+from numba.core.compiler_lock import global_compiler_lock
+
+from sklearn_probsr.engines._kept_code import Looking
+
 __all__ = ["one_at_a_time"]
 
 # Who has waited for so many seconds compiles all the same.
@@ -91,26 +95,6 @@ def _collector_at_rest() -> Iterator[None]:
         gc.enable()
 
 
-class _Looking:
-    """A kernel's place on disk; whoever does not find it there waits, and looks once more."""
-
-    def __init__(self, cache: Any, place: Callable[[], str | None]) -> None:
-        self._cache, self._place = cache, place
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return compiled code, perhaps compiled by another process meanwhile."""
-        found = self._cache.load_overload(sig, target_context)
-        if found is None:
-            _LOCK.take(self._place)
-            found = self._cache.load_overload(sig, target_context)
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_cache":
-            raise AttributeError(name)
-        return getattr(self._cache, name)
-
-
 def one_at_a_time(dispatcher: Any, place: Callable[[], str | None]) -> Any:
     """Return a kernel that is compiled by one process at a time, if Numba lets us see to that.
 
@@ -127,12 +111,14 @@ def one_at_a_time(dispatcher: Any, place: Callable[[], str | None]) -> Any:
     plain = dispatcher.compile
 
     def compile(sig: Any) -> Any:
-        before = _LOCK.depth
-        try:
-            with _collector_at_rest():
+        # Numba takes its lock as well; what is changed here while a kernel is compiled is for all.
+        with global_compiler_lock, _collector_at_rest():
+            before = _LOCK.depth
+            try:
                 return plain(sig)
-        finally:
-            _LOCK.give_back(before)
+            finally:
+                _LOCK.give_back(before)
 
-    dispatcher._cache, dispatcher.compile = _Looking(cache, place), compile
+    looking = Looking(dispatcher, cache, lambda: _LOCK.take(place))
+    dispatcher._cache, dispatcher.compile = looking, compile
     return dispatcher
