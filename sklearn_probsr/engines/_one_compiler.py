@@ -17,6 +17,7 @@ except ImportError:  # elsewhere than on POSIX every process compiles for itself
 
 from numba.core.compiler_lock import global_compiler_lock
 
+from sklearn_probsr.engines._boxes import made_in_c
 from sklearn_probsr.engines._kept_code import Looking
 
 __all__ = ["one_at_a_time"]
@@ -112,7 +113,7 @@ def one_at_a_time(dispatcher: Any, place: Callable[[], str | None]) -> Any:
 
     def compile(sig: Any) -> Any:
         # Numba takes its lock as well; what is changed here while a kernel is compiled is for all.
-        with global_compiler_lock, _collector_at_rest():
+        with global_compiler_lock, made_in_c(), _collector_at_rest():
             before = _LOCK.depth
             try:
                 return plain(sig)
