@@ -18,6 +18,7 @@ except ImportError:  # elsewhere than on POSIX every process compiles for itself
 from numba.core.compiler_lock import global_compiler_lock
 
 from sklearn_probsr.engines._boxes import made_in_c
+from sklearn_probsr.engines._clock import standing_still
 from sklearn_probsr.engines._kept_code import Looking
 
 __all__ = ["one_at_a_time"]
@@ -113,7 +114,7 @@ def one_at_a_time(dispatcher: Any, place: Callable[[], str | None]) -> Any:
 
     def compile(sig: Any) -> Any:
         # Numba takes its lock as well; what is changed here while a kernel is compiled is for all.
-        with global_compiler_lock, made_in_c(), _collector_at_rest():
+        with global_compiler_lock, standing_still(), made_in_c(), _collector_at_rest():
             before = _LOCK.depth
             try:
                 return plain(sig)
