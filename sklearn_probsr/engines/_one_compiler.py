@@ -19,6 +19,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from sklearn_probsr.engines._boxes import made_in_c
 from sklearn_probsr.engines._clock import standing_still
+from sklearn_probsr.engines._held_signals import handle_signals, signals_held
 from sklearn_probsr.engines._kept_code import Looking
 
 __all__ = ["one_at_a_time"]
@@ -62,6 +63,7 @@ class _Lock:
                 if time.monotonic() > last:
                     return
                 time.sleep(_PAUSE)
+                handle_signals()
             else:
                 return
 
@@ -78,6 +80,16 @@ class _Lock:
 
 
 _LOCK = _Lock()
+
+
+@contextlib.contextmanager
+def _given_back() -> Iterator[None]:
+    """Give the lock back, if it is taken meanwhile, whatever happens."""
+    before = _LOCK.depth
+    try:
+        yield
+    finally:
+        _LOCK.give_back(before)
 
 
 @contextlib.contextmanager
@@ -114,12 +126,11 @@ def one_at_a_time(dispatcher: Any, place: Callable[[], str | None]) -> Any:
 
     def compile(sig: Any) -> Any:
         # Numba takes its lock as well; what is changed here while a kernel is compiled is for all.
-        with global_compiler_lock, standing_still(), made_in_c(), _collector_at_rest():
-            before = _LOCK.depth
-            try:
-                return plain(sig)
-            finally:
-                _LOCK.give_back(before)
+        with (
+            global_compiler_lock, signals_held(), standing_still(), made_in_c(),
+            _collector_at_rest(), _given_back(),
+        ):  # fmt: skip
+            return plain(sig)
 
     looking = Looking(dispatcher, cache, lambda: _LOCK.take(place))
     dispatcher._cache, dispatcher.compile = looking, compile
