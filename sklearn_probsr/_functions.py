@@ -158,7 +158,8 @@ def sufficient_reason(
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at.
     time_limit : float, default=10.0
-        The most seconds that proofs may take with ``prove=True``.
+        The most seconds that proofs may take with ``prove=True``, not counting those in which
+        kernels are compiled.
     present_only : bool, default=False
         Whether only features that are there may be chosen.
     supporting_only : bool, default=False
@@ -260,7 +261,8 @@ def sufficient_reasons(
         True; over independent features 200,000 if it is True, and if it is "auto" 10,000 and no
         more than make five million terms of a Fourier sum.
     time_limit : float, default=10.0
-        The most seconds that proofs may take in a row with ``prove=True``.
+        The most seconds that proofs may take in a row with ``prove=True``, not counting those in
+        which kernels are compiled.
     present_only : bool, default=False
         Whether only features that are there may be chosen: words that occur, flags that are 1,
         numbers other than 0. A category, or a bin, is always there. What is in ``include`` is in

@@ -9,10 +9,15 @@ import pytest
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
+# `make thorough` sets it: all cases, and tests that take minutes.
+WHOLE_RUN = os.environ.get("SKLEARN_PROBSR_CASES") == "whole"
+
 # NUMBA_DISABLE_JIT=1 sets it; a step of a kernel then takes a few hundred times as long.
 INTERPRETED = bool(numba.config.DISABLE_JIT)
 
 long_loops = pytest.mark.skipif(INTERPRETED, reason="takes minutes where kernels are interpreted")
+
+WHOLE = pytest.mark.skipif(not WHOLE_RUN, reason="takes minutes: make thorough")
 
 
 def examples(many: int) -> int:

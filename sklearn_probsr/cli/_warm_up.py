@@ -54,7 +54,7 @@ def warm_up(say: Callable[[str], None]) -> None:
         if name not in _MATCHING:  # which knows no costs
             sufficient_reasons(model, rows[:1], distribution=over, delta=0.9, cost={0: 2})
         say(f"{i + 1} of {len(cases)}: {name}, {time.perf_counter() - start:.1f} s")
-    if not any(place.glob("*.nbi")):
+    if not any(place.glob("*.nbc")):
         raise InvalidInputError(
             f"Nothing could be written to {place}. Set NUMBA_CACHE_DIR to a directory of your own."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import stat
 import sys
@@ -30,15 +31,16 @@ _OPTIONS = {
     "error_model": "numpy",
 }
 # Every operation is rounded by itself, in the order that is written down: what error-free
-# transformations need.
-_STRICT = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+# transformations need. It is said by name, as a function that names no flags takes its caller's.
+_STRICT = {**_OPTIONS, "fastmath": False}
 
 
 def kernel(function: F) -> F:
     """Compile a function: cached on disk if possible, without the GIL, sums in any order.
 
-    Numba keeps compiled code beside the module or below the user's home. Where it can write to
-    neither, a temporary directory that is this user's alone takes it, and else memory.
+    Numba keeps compiled code beside the module or below the user's home. Where it cannot write to
+    the one, and the other is not this user's alone, a temporary directory that is takes it, and
+    else memory. ``NUMBA_CACHE_DIR`` is taken as it is.
     """
     return _kept(function, _OPTIONS)
 
@@ -49,10 +51,8 @@ def strict_kernel(function: F) -> F:
 
 
 def _kept(function: F, options: dict[str, Any]) -> F:
-    compiled: F
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no place that can be written to
+    compiled: F | None = _on_disk(function, options)
+    if compiled is None:
         compiled = _elsewhere(function, options)
     one_at_a_time(compiled, _temporary)
     return _of_any_number(compiled)
@@ -95,18 +95,31 @@ def _of_any_number(compiled: F) -> F:
     return compiled
 
 
+def _on_disk(function: Any, options: dict[str, Any]) -> Any:
+    """Compile a function where Numba finds a place to keep it; None if that is not to be read."""
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no place that can be written to
+        return None
+    folder = getattr(getattr(compiled, "_cache", None), "cache_path", None)
+    if folder is None or numba.config.CACHE_DIR:  # not compiled at all, or told by the user, or us
+        return compiled
+    beside = os.path.join(os.path.dirname(inspect.getfile(function)), "__pycache__")
+    return compiled if folder == beside or _is_ours(Path(folder)) else None
+
+
 def _elsewhere(function: Any, options: dict[str, Any]) -> Any:
     """Compile a function that Numba finds no place for."""
     place = _temporary()
-    before = numba.config.CACHE_DIR
     if place is not None:
-        numba.config.CACHE_DIR = place
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, place
         try:
-            return numba.njit(cache=True, **options)(function)
-        except RuntimeError:  # full by now, or Numba was told to look elsewhere only
-            pass
+            compiled = _on_disk(function, options)
         finally:
             numba.config.CACHE_DIR = before
+        # It is elsewhere if the module is in an archive.
+        if compiled is not None and Path(place) in Path(compiled._cache.cache_path).parents:
+            return compiled
     _warn()
     return numba.njit(**options)(function)
 
@@ -125,29 +138,39 @@ def _warn() -> None:
 
 @functools.cache
 def _temporary() -> str | None:
-    """Return a temporary directory that is this user's alone; None if there is none.
+    """Return a temporary directory where this user alone can write; None if there is none.
 
-    Numba reads pickles from it, which are code: whoever can write there can run what they like as
-    this user. It is one for each user, so that processes share it. Its name is no secret; what
-    counts is who made it.
+    It is one for each user, so that processes share it. Its name is no secret; what counts is who
+    made it.
     """
     if sys.platform == "win32":
         return None
     try:
         path = Path(tempfile.gettempdir()).resolve() / f"sklearn-probsr-{os.geteuid()}"
         path.mkdir(mode=0o700, exist_ok=True)
-        return str(path) if _is_private(path) else None
+        return str(path) if _is_ours(path) else None
     except OSError:
         return None
 
 
-def _is_private(path: Path) -> bool:
-    """Whether a directory is this user's alone, and nobody can put another one in its place."""
-    user, own = os.geteuid(), path.lstat()
-    if not stat.S_ISDIR(own.st_mode) or own.st_uid != user or own.st_mode & 0o077:
+def _is_ours(path: Path) -> bool:
+    """Whether this user alone can write to a directory, or put another one in its place.
+
+    Compiled code is kept in pickles, which are code: whoever can write there can run what they like
+    as this user.
+    """
+    if sys.platform == "win32":  # homes are closed there, and there is no sign of it to look at
+        return True
+    user = os.geteuid()
+    try:
+        own = path.lstat()
+        above = [one.stat() for one in {*path.parents, *path.resolve().parents}]
+    except OSError:
+        return False
+    if not stat.S_ISDIR(own.st_mode) or own.st_uid != user or own.st_mode & 0o022:
         return False
     return all(
         # In a sticky directory, as /tmp is, an entry can be replaced by its owner alone.
-        above.st_uid in {0, user} and (not above.st_mode & 0o022 or above.st_mode & stat.S_ISVTX)
-        for above in (folder.stat() for folder in path.parents)
+        one.st_uid in {0, user} and (not one.st_mode & 0o022 or one.st_mode & stat.S_ISVTX)
+        for one in above
     )

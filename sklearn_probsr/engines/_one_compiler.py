@@ -15,6 +15,13 @@ try:
 except ImportError:  # elsewhere than on POSIX every process compiles for itself
     fcntl = None  # type: ignore[assignment]
 
+from numba.core.compiler_lock import global_compiler_lock
+
+from sklearn_probsr.engines._boxes import made_in_c
+from sklearn_probsr.engines._clock import standing_still
+from sklearn_probsr.engines._held_signals import handle_signals, signals_held
+from sklearn_probsr.engines._kept_code import Looking
+
 __all__ = ["one_at_a_time"]
 
 # Who has waited for so many seconds compiles all the same.
@@ -56,6 +63,7 @@ class _Lock:
                 if time.monotonic() > last:
                     return
                 time.sleep(_PAUSE)
+                handle_signals()
             else:
                 return
 
@@ -75,6 +83,16 @@ _LOCK = _Lock()
 
 
 @contextlib.contextmanager
+def _given_back() -> Iterator[None]:
+    """Give the lock back, if it is taken meanwhile, whatever happens."""
+    before = _LOCK.depth
+    try:
+        yield
+    finally:
+        _LOCK.give_back(before)
+
+
+@contextlib.contextmanager
 def _collector_at_rest() -> Iterator[None]:
     """Let Python's garbage collector rest, if it was at work.
 
@@ -89,26 +107,6 @@ def _collector_at_rest() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-class _Looking:
-    """A kernel's place on disk; whoever does not find it there waits, and looks once more."""
-
-    def __init__(self, cache: Any, place: Callable[[], str | None]) -> None:
-        self._cache, self._place = cache, place
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return compiled code, perhaps compiled by another process meanwhile."""
-        found = self._cache.load_overload(sig, target_context)
-        if found is None:
-            _LOCK.take(self._place)
-            found = self._cache.load_overload(sig, target_context)
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_cache":
-            raise AttributeError(name)
-        return getattr(self._cache, name)
 
 
 def one_at_a_time(dispatcher: Any, place: Callable[[], str | None]) -> Any:
@@ -127,12 +125,13 @@ def one_at_a_time(dispatcher: Any, place: Callable[[], str | None]) -> Any:
     plain = dispatcher.compile
 
     def compile(sig: Any) -> Any:
-        before = _LOCK.depth
-        try:
-            with _collector_at_rest():
-                return plain(sig)
-        finally:
-            _LOCK.give_back(before)
+        # Numba takes its lock as well; what is changed here while a kernel is compiled is for all.
+        with (
+            global_compiler_lock, signals_held(), standing_still(), made_in_c(),
+            _collector_at_rest(), _given_back(),
+        ):  # fmt: skip
+            return plain(sig)
 
-    dispatcher._cache, dispatcher.compile = _Looking(cache, place), compile
+    looking = Looking(dispatcher, cache, lambda: _LOCK.take(place))
+    dispatcher._cache, dispatcher.compile = looking, compile
     return dispatcher

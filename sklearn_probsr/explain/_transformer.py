@@ -50,7 +50,8 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at in a row.
     time_limit : float, default=10.0
-        The most seconds that proofs may take in a row with ``prove=True``.
+        The most seconds that proofs may take in a row with ``prove=True``, not counting those in
+        which kernels are compiled.
     n_jobs : int or None, default=None
         How many jobs share the rows.
     present_only : bool, default=False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -11,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.engines import _clock as clock
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.laws._feature_sets import FeatureSets, SetsWriter
 from sklearn_probsr.laws._prices import Prices
@@ -90,7 +90,8 @@ class Effort:
         ``prove="auto"``; if ``prove=True``, 200,000 over independent units, and over rows as many
         as there is time for.
     time_limit : float
-        Seconds that the search of a row may take, if ``prove=True``, once it has a set.
+        Seconds that the search of a row may take, if ``prove=True``, once it has a set. Those in
+        which kernels are compiled do not count.
     limits : Limits
     """
 
@@ -161,7 +162,8 @@ class Task:
         Which units of every row may be chosen, by these two; None: all. Of a task of one row it has
         one line.
     until : float
-        When the time to look for smaller sets is up, by the clock of ``time.monotonic``.
+        When the time to look for smaller sets is up, by the clock that stands still while this
+        process compiles.
     """
 
     delta: Fraction
@@ -200,19 +202,19 @@ class Task:
         """Return the same from now on: a row may take so long, unless it has less time left."""
         if not self.effort.thorough:
             return self
-        until = time.monotonic() + (1 - _FOR_CLAIMS) * self.effort.time_limit
+        until = clock.monotonic() + (1 - _FOR_CLAIMS) * self.effort.time_limit
         return replace(self, until=min(until, self.until))
 
     @property
     def is_late(self) -> bool:
         """Whether the time for smaller sets is up: what is not proved by now is left open."""
-        return self.until < math.inf and time.monotonic() > self.until
+        return self.until < math.inf and clock.monotonic() > self.until
 
     @property
     def is_over(self) -> bool:
         """Whether all of the time is up, also that for what is claimed of a set."""
         later = self.until + _FOR_CLAIMS * self.effort.time_limit
-        return later < math.inf and time.monotonic() > later
+        return later < math.inf and clock.monotonic() > later
 
     @property
     def seconds(self) -> float:
@@ -220,7 +222,7 @@ class Task:
         limit = self.effort.time_limit
         if self.until == math.inf:
             return limit
-        return min(max(self.until - time.monotonic(), 0.0), limit)
+        return min(max(self.until - clock.monotonic(), 0.0), limit)
 
     def may_choose(self, n: int, units: int) -> NDArray[np.bool_]:
         """Tell which units of n rows may be chosen: neither forced nor barred."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sklearn_probsr.engines import _clock as clock
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._prover import Prover, last_place
@@ -204,7 +204,7 @@ class _Duality:
         self.decision = decision
         self.met = [frozenset(first.features)]
         effort = decision.task.effort
-        self.until = time.monotonic() + effort.time_limit
+        self.until = clock.monotonic() + effort.time_limit
         self.over = self.until + _FOR_SPARING * effort.time_limit
         self.rounds = _MANY_ROUNDS if effort.thorough else _ROUNDS if effort.wanted else 1
         self.seconds = effort.time_limit
@@ -219,14 +219,14 @@ class _Duality:
                 if self.decision.is_hopeless(chosen):
                     return chosen, "minimum" if len(chosen) == least else "near-minimum", least
                 break
-            if time.monotonic() > self.until:
+            if clock.monotonic() > self.until:
                 break
         return self._pruned(least)
 
     def _meet(self, barred: set[int]) -> bool:
         """Meet reasons that a set does not hit, each disjoint from those met before it."""
         barred, met = set(barred), False
-        while not met or time.monotonic() <= self.until:
+        while not met or clock.monotonic() <= self.until:
             reason = self.decision.reason(exclude=sorted(barred))
             if reason.status != "ok":
                 return met
@@ -238,7 +238,7 @@ class _Duality:
     @property
     def _is_over(self) -> bool:
         """Whether all of the time is up, also that for sparing features."""
-        return time.monotonic() > self.over
+        return clock.monotonic() > self.over
 
     def _pruned(self, least: int) -> tuple[set[int], str, int]:
         """Leave features out, the most telling first, until it breaks; spare what can be spared."""

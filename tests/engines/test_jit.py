@@ -117,23 +117,52 @@ def test_a_cache_laid_out_by_others(package: Path):
 
 
 def test_who_can_write_there(tmp_path: Path):
-    """Private is a directory of one's own, closed to others, that nobody else can replace."""
+    """A directory is ours if nobody else can write to it, or put another one in its place."""
     inside = tmp_path / "above" / "cache"
     inside.mkdir(mode=0o700, parents=True)
-    assert _jit._is_private(inside)
-    for mode in (0o701, 0o770, 0o777):
+    assert _jit._is_ours(inside)
+    for mode, ours in ((0o702, False), (0o770, False), (0o777, False), (0o755, True)):
         inside.chmod(mode)
-        assert not _jit._is_private(inside)
-    inside.chmod(0o700)
-    for mode, private in ((0o777, False), (0o775, False), (0o1777, True), (0o755, True)):
+        assert _jit._is_ours(inside) is ours
+    for mode, ours in ((0o777, False), (0o775, False), (0o1777, True), (0o755, True)):
         inside.parent.chmod(mode)
-        assert _jit._is_private(inside) is private
-    link = tmp_path / "link"
+        assert _jit._is_ours(inside) is ours
+    link, way = tmp_path / "link", tmp_path / "way"
     link.symlink_to(inside)
-    assert not _jit._is_private(link)
+    way.mkdir()
+    (way / "there").symlink_to(inside.parent)
+    assert not _jit._is_ours(link)
+    assert _jit._is_ours(way / "there" / "cache")
+    way.chmod(0o777)
+    assert not _jit._is_ours(way / "there" / "cache")
+    assert not _jit._is_ours(tmp_path / "missing")
     if os.geteuid() == 0:
         os.chown(inside, 65534, -1)
-        assert not _jit._is_private(inside)
+        assert not _jit._is_ours(inside)
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o777])
+def test_a_home_that_others_can_write_to(package: Path, mode: int):
+    """Code is kept at home if that is this user's alone, and else where it is."""
+    (package / "home").chmod(mode)
+    place = package / "home" / ".cache" / "numba"
+    if mode == 0o777:
+        place = package / "tmp" / f"sklearn-probsr-{os.geteuid()}"
+    for hits in ("0", "1"):
+        answer, kept, *warned = ask(package)
+        assert answer == "7/8"
+        assert kept.split()[0] == hits
+        assert Path(kept.split()[1]).parent == place
+        assert warned == [""]
+
+
+def test_a_named_place_is_taken_as_it_is(package: Path):
+    """Where NUMBA_CACHE_DIR leads is its user's decision, whoever else can write there."""
+    named = package / "tmp" / "named"
+    named.mkdir()
+    named.chmod(0o777)
+    before = f"import os; os.environ['NUMBA_CACHE_DIR'] = {str(named)!r}"
+    assert Path(ask(package, before)[1].split()[1]).parent == named
 
 
 def test_a_temporary_directory_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

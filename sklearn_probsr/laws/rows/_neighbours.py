@@ -213,8 +213,10 @@ def greedy_order(facts: Facts) -> list[int]:
 
 def _worths(goods: NDArray[np.int64], bads: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return what counts are worth, each pair of them looked at once."""
-    pairs, places = np.unique(np.stack([goods, bads]), axis=1, return_inverse=True)
-    return np.array([worth(*pair) for pair in pairs.T.tolist()])[places.ravel()]
+    # As numbers: NumPy compares pairs in Python, and of Ctrl-C there it makes a TypeError.
+    wide = int(bads.max()) + 1
+    pairs, places = np.unique(goods * wide + bads, return_inverse=True)
+    return np.array([worth(*divmod(pair, wide)) for pair in pairs.tolist()])[places]
 
 
 def _shared(each: NDArray[np.uint64], rows: NDArray[np.uint64]) -> Any:

@@ -1,0 +1,17 @@
+"""All kernels of the package, so that a new one is asked what the others are."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import sklearn_probsr.engines
+
+
+def kernels() -> Iterator[Any]:
+    """Yield all kernels of the package."""
+    engines = sklearn_probsr.engines
+    for module in pkgutil.walk_packages(engines.__path__, engines.__name__ + "."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if hasattr(value, "py_func") and value.__module__ == module.name:
+                yield value
