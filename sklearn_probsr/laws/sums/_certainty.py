@@ -1,6 +1,7 @@
 """Certainty over independent units: what is unknown fits the margin at worst, before every rival.
 
-No probability is asked for that (Proposition 8), and no unit that is known can break it.
+No probability is asked for that (Proposition 8). A unit that is known can break it only if it is
+worse, before a rival, than everything that it may be when it is unknown.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ class CertainProver(Prover):
     def __init__(self, likely: Prover, duels: Sequence[Costs]) -> None:
         super().__init__(likely.view, likely.task)
         self.likely, self.duels = likely, duels
-        self.pure, self.monotone = set(self.members), True
+        hurts = [duel.may_hurt_at_worst(self.members) for duel in self.duels]
+        self.pure = set(self.members).difference(*hurts)
+        self.monotone = len(self.pure) == len(self.members)
 
     def verdict(self, chosen: Collection[int]) -> bool:
         """Tell whether a set of members keeps the class for certain."""
@@ -46,7 +49,7 @@ class CertainProver(Prover):
     def prefix(self, order: list[int]) -> list[int] | None:
         """Return the shortest prefix of an order that keeps the class for certain."""
         along = self._along(self.duels, order)
-        return order[: along.index(True)] if along[-1] else None
+        return order[: along.index(True)] if True in along else None
 
     def _along(self, duels: Sequence[Costs], order: list[int]) -> list[bool]:
         each = (duel.certain_along([*self.forced, *order])[len(self.forced) :] for duel in duels)

@@ -206,6 +206,10 @@ class Costs(View):
         worst, beyond = self.at_worst
         return beyond <= sum(worst[u] for u in set(fixed))
 
+    def may_hurt_at_worst(self, units: Collection[int]) -> list[int]:
+        """Return those of some units that surely gain when they are unknown, by some amount."""
+        return [u for u in units if self.most(u) < 0]
+
     def certain_along(self, order: Sequence[int]) -> list[bool]:
         """Tell for each size whether so many units along an order keep the class for certain."""
         worst, beyond = self.at_worst

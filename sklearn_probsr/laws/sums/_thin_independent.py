@@ -164,7 +164,8 @@ class ThinCertainty(CertainProver):
             if self._without(chosen, order[i], beyond, doubt):
                 chosen.discard(order[i])
                 left = beyond
-        return chosen
+        again = not self.monotone and len(chosen) < len(order)
+        return self.pruned(self.in_order(chosen)) if again else chosen
 
     def _without(
         self, chosen: set[int], unit: int, beyond: NDArray[np.float64], doubt: NDArray[np.float64]
@@ -175,5 +176,7 @@ class ThinCertainty(CertainProver):
         return bool((beyond < -doubt).all()) or self.verdict(chosen - {unit})
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
-        """Leave out what can be left out; fixing never hurts, so nothing else can be after that."""
+        """Leave out what can be left out; where fixing never hurts, nothing else can be then."""
+        if not self.monotone:
+            return super().claim(chosen)
         return self.pruned(self.in_order(chosen)), "subset-minimal", 0.0
