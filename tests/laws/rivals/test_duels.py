@@ -27,6 +27,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from tests.rival_classes import nothing_counted
 
 NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 2.0, 0.1, 0.2, 0.30000000000000004, -0.3, 3.5, 1e-9])
 
@@ -118,8 +119,31 @@ def check_claim(reason, shares, level) -> None:
 
 
 @given(models(4), st.data())
+def test_independent_units_are_counted(model: ArgmaxModel, data: st.DataObject) -> None:
+    """With few completions every guarantee is the fraction, and a level that it is, is reached."""
+    d = model.n_features
+    x = data.draw(st.tuples(*[st.integers(0, 1)] * d))
+    chances = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(1)])
+    p = data.draw(st.one_of(st.none(), st.tuples(*[chances] * d)))
+    law = None if p is None else Product(p)
+    shares = {s: kept(model, x, s, list(coins(d, p))) for s in every_set(d)}
+    for s, share in shares.items():
+        assert guarantee(model, x, s, distribution=law).exact == share
+    level = data.draw(st.sampled_from(sorted(shares.values())))  # of few digits: it is meant
+    reason = sufficient_reason(model, x, delta=level, distribution=law)
+    assert reason.guarantee.exact == shares[tuple(sorted(reason.features))] >= level
+    assert reason.minimality == "minimum"
+    check_claim(reason, shares, level)
+
+
+@given(models(4), st.data())
 def test_independent_units_are_enclosed(model: ArgmaxModel, data: st.DataObject) -> None:
     """The union bound and the worst rival enclose every guarantee; claims hold."""
+    with nothing_counted():
+        check_enclosed(model, data)
+
+
+def check_enclosed(model: ArgmaxModel, data: st.DataObject) -> None:
     d = model.n_features
     x = data.draw(st.tuples(*[st.integers(0, 1)] * d))
     chances = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(1)])
@@ -157,18 +181,19 @@ def test_two_classes_are_a_linear_model(model: ArgmaxModel, data: st.DataObject)
 
 def test_a_guarantee_far_from_decided_is_sampled() -> None:
     """Where the union bound and the worst rival are far apart, completions are drawn as well."""
-    model = ArgmaxModel(np.eye(4), np.zeros(4))
-    x = [1, 0, 0, 0]
+    model = ArgmaxModel(np.eye(13), np.zeros(13))
+    x = [1, *[0] * 12]
     known = guarantee(model, x, [])
-    share = kept(model, tuple(x), (), list(coins(4)))
+    share = Fraction(1, 2) + Fraction(1, 2**13)  # its own feature is there, or none is
     assert known.confidence == 1 - 1e-6
     assert known.lower <= share <= known.upper
     assert known.width < 0.02
     assert guarantee(model, x, []) == known
     assert guarantee(model, x, [0]).confidence == 1
-    data = Marginals.fit([[0, 1, 0, 1], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]])
+    halves = np.arange(13) % 2
+    data = Marginals.fit([halves, 1 - halves])
     assert guarantee(model, x, [], distribution=data).lower <= share
-    assert guarantee(model, x, [], distribution=Product([0.5] * 4)).lower <= share
+    assert guarantee(model, x, [], distribution=Product([0.5] * 13)).lower <= share
 
 
 def test_units_and_curves() -> None:
