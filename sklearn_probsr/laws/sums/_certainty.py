@@ -7,6 +7,7 @@ worse, before a rival, than everything that it may be when it is unknown.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -70,11 +71,23 @@ class CertainProver(Prover):
             excess -= worst[:, best]
         return order
 
-    def bound_least(self, size: int) -> None:
-        """Raise ``least``: before a single rival the largest costs are the fewest that do."""
+    @cached_property
+    def fewest(self) -> int:
+        """Fewer members than this are too few: before a single rival the largest costs do most."""
+        found = 0
         for duel in self.duels:
             largest = sorted(self.members, key=duel.most, reverse=True)
-            self.least = max(self.least, self._along([duel], largest).index(True))
+            sure = self._along([duel], largest)
+            found = max(found, sure.index(True) if True in sure else len(sure))
+        return found
+
+    def bound_least(self, size: int) -> None:
+        """Raise ``least`` by what single rivals prove."""
+        self.least = max(self.least, self.fewest)
+
+    def look(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most ``size`` members that keeps the class for certain."""
+        return (False, set()) if size < self.fewest else super().look(size)
 
     def scout(self, prices: dict[int, int]) -> CoverScout:
         """Return what looks ahead for the cheapest set: what members cost at worst adds up."""

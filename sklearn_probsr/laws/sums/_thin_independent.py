@@ -149,10 +149,10 @@ class ThinCertainty(CertainProver):
     def _members(self) -> NDArray[np.intp]:
         return np.array(self.members, dtype=np.intp)
 
-    def bound_least(self, size: int) -> None:
-        """Raise ``least``: before a single rival the largest costs are the fewest that do."""
-        fewest = (duel.fewest_certain(self.forced, self.members) for duel in self.thin)
-        self.least = max(self.least, *fewest)
+    @cached_property
+    def fewest(self) -> int:
+        """Fewer members than this are too few: before a single rival the largest costs do most."""
+        return max(duel.fewest_certain(self.forced, self.members) for duel in self.thin)
 
     def pruned(self, order: list[int]) -> set[int]:
         """Leave out what is not needed, the last first; sums run on from one unit to the next."""

@@ -347,3 +347,31 @@ def test_certainty_that_is_excluded_is_refuted() -> None:
     )
     with pytest.raises(UnreachableError, match=f"^{re.escape(message)}$"):
         sufficient_reason(model, [1, 0], delta=1, exclude=[0])
+
+
+def test_certainty_that_a_known_fact_breaks() -> None:
+    """A value that never occurs may be worse than all that do: certain without it, not with it."""
+    model = ArgmaxModel([[2, 1], [3, 3], [-1, 0]], [2, 0, 0])
+    law = Product([0, 0.5])
+    assert guarantee(model, [1, 0], [], distribution=law).exact == 1
+    assert guarantee(model, [1, 0], [0], distribution=law).exact == Fraction(1, 2)
+    reason = sufficient_reason(model, [1, 0], delta=1, distribution=law, exclude=[1], prove=True)
+    assert (reason.size, reason.size_lower, reason.minimality) == (0, 0, "minimum")
+    sparse_one = Marginals.fit([[0, 0], [0, 1]])
+    assert sufficient_reason(model, [1, 0], delta=1, distribution=sparse_one).size == 0
+
+
+def test_certainty_that_may_break_is_refuted_by_a_rival() -> None:
+    """Where facts may hurt, one rival that none of them keeps away still says that it cannot be."""
+    weights = np.zeros((3, 12))
+    weights[:, :3] = [[2, 0, 0], [3, 3, 2], [-1, 0, -2]]
+    weights[2, 3:] = 1  # too many facts to try all sets of them
+    model = ArgmaxModel(weights, [2, 0, 0])
+    message = (
+        "delta = 1 cannot be reached for row 0 without the features in exclude: the best "
+        "guarantee that the others give is 0.5 (independent completions with 12 given marginals). "
+        "Exclude fewer features, lower delta, or set max_size to get the best set all the same."
+    )
+    law = Product([0.5, 0.5, 1, *[0.5] * 9])
+    with pytest.raises(UnreachableError, match=f"^{re.escape(message)}$"):
+        sufficient_reason(model, [1, *[0] * 11], delta=1, distribution=law, exclude=[1])
