@@ -29,6 +29,9 @@ from sklearn_probsr import (
 )
 from tests.rival_classes import nothing_counted
 
+# Numbers of one class that are far below those of another are rounded, as a warning says.
+pytestmark = pytest.mark.filterwarnings("ignore:The (weight|intercept) .* is taken as")
+
 NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 2.0, 0.1, 0.2, 0.30000000000000004, -0.3, 3.5, 1e-9])
 
 
