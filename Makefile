@@ -25,8 +25,12 @@ demo: $(VENV)/.test ## Explain a classifier of breast tumours
 test: $(VENV)/.test ## Run the tests and doctests
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
 
-thorough: $(VENV)/.test ## Run them with all of their cases, and those that take minutes
-	@SKLEARN_PROBSR_CASES=whole $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
+# Tests that take some of their generated cases unless they are asked for all of them.
+GENERATED = \
+	tests/search/test_unseen.py
+
+thorough: $(VENV)/.test ## Run the tests on generated cases with all of these, for some ten minutes
+	@SKLEARN_PROBSR_CASES=whole $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal $(GENERATED)
 
 measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal --cov --cov-report= --cov-fail-under=0

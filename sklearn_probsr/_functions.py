@@ -17,6 +17,7 @@ from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import floats_around
+from sklearn_probsr.results._contradictions import refuse_less_than_proved
 from sklearn_probsr.results._curve import GuaranteeCurve
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reasons import SufficientReasons
@@ -358,7 +359,7 @@ def answer(
             law, rows, task, slack, failure, generator(random_state)
         )
         confidence = _confidence(3 * failure)
-    return SufficientReasons(
+    reasons = SufficientReasons(
         model=law.given,
         rows=rows,
         sets=found.sets,
@@ -379,6 +380,21 @@ def answer(
         prices=task.prices,
         least_cost=least,
     )
+    _refuse_contradictions(reasons)
+    return reasons
+
+
+def _refuse_contradictions(reasons: SufficientReasons) -> None:
+    """Raise if a set that reaches delta has or costs less than any that does was proved to."""
+    reaches = (reasons.minimality != "best-of-size") & (reasons.status == "ok")
+    less = reasons.size_lower > reasons.size
+    if reasons.prices is not None:
+        less |= reasons.cost_lower > reasons.cost
+    for i in np.flatnonzero(reaches & less).tolist():
+        which = f"A set that reaches delta = {reasons.delta:g} in row {i}"
+        size, cost = float(reasons.size[i]), float(reasons.cost[i])
+        refuse_less_than_proved(size, float(reasons.size_lower[i]), "size", which)
+        refuse_less_than_proved(cost, float(reasons.cost_lower[i]), "cost", which)
 
 
 def _check_prices(law: Law, task: Task, method: str) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn_probsr import ArgmaxModel, Enclosure, Marginals, Unit, law_of, sufficient_reason
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Effort, Limits, Task
-from sklearn_probsr.laws.rivals import _rival_costs, _rival_prover
+from sklearn_probsr.laws.rivals import _joint_counts, _rival_costs, _rival_prover
 from sklearn_probsr.laws.rivals._rival_prover import RivalProver
 from sklearn_probsr.laws.sums import _independent
 from sklearn_probsr.search._local import search
@@ -101,6 +101,11 @@ def check(case: Rivals, delta: Fraction = DELTA, **options: Any) -> Any:
     return reason
 
 
+def nothing_counted() -> Any:
+    """Let completions be bounded before all rivals, be they as few as they may."""
+    return mock.patch.object(_joint_counts, "_MOST", 0)
+
+
 @contextmanager
 def pairs_alone() -> Iterator[None]:
     """Let sets be told by pairs of rivals and by nothing else, be they as few as they may.
@@ -122,6 +127,7 @@ def pairs_alone() -> Iterator[None]:
             (RivalProver, "_left", lambda *_: None),
         ):
             stack.enter_context(mock.patch.object(where, name, instead))
+        stack.enter_context(nothing_counted())
         yield
 
 
@@ -153,6 +159,7 @@ WAYS = {"exchange": 10**6, "branches": 1, "branches and exchange": 1}
 def branches_alone(way: str) -> Iterator[Limits]:
     """Let nothing be refuted beforehand by single duels, and yield what a search goes by."""
     with ExitStack() as stack:
+        stack.enter_context(nothing_counted())
         stack.enter_context(mock.patch.object(RivalProver, "_raise_by", return_value=None))
         if way == "branches":
             stack.enter_context(mock.patch.object(_rival_prover, "above_in_all", _nothing_above))

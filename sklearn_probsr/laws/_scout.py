@@ -252,7 +252,7 @@ class CoverScout(Scout):
     Parameters
     ----------
     covers : list of list of int
-        For every rival what each member of the order is worth.
+        For every rival what each member of the order is worth; less than 0 if fixing it hurts.
     needed : list of int
         What must be reached before every rival.
     """
@@ -270,7 +270,8 @@ class CoverScout(Scout):
         each = [[Fraction(cover[j], prices[u]) for j, u in enumerate(order)] for cover in covers]
         # The most for the price first; what is above another then comes before it.
         places = sorted(range(len(order)), key=lambda j: (-each[0][j], -covers[0][j]))
-        super().__init__([order[j] for j in places], prices, verdict, True)
+        monotone = all(worth >= 0 for cover in covers for worth in cover)
+        super().__init__([order[j] for j in places], prices, verdict, monotone)
         self.covers = [[cover[j] for j in places] for cover in covers]
         self.needed = list(needed)
         self.worth = [about(Fraction(value)) for value in self.covers[0]]

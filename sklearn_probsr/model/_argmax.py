@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,6 +21,11 @@ from sklearn_probsr.model._units import Unit, check_units
 
 __all__ = ["ArgmaxModel"]
 
+# Numbers that rounding changes by a larger share are told, unless the change is below this share of
+# the largest number of the score: sums of floats lose as much, and scores of several classes often
+# have numbers that are 0 but for that.
+_TOLD, _ROUNDING = 1e-9, 2.0**-48
+
 
 @dataclass(frozen=True, eq=False)
 class ArgmaxModel(Model):
@@ -27,7 +33,8 @@ class ArgmaxModel(Model):
 
     A reason must keep the winner ahead of every rival; a duel with one of them is a `LinearModel`,
     see `duel`. In each column weights are rounded to 51 bits of the largest, so that differences
-    of them are exact, and with them everything that is said about the model.
+    of them are exact, and with them everything that is said about the model. A warning names a
+    weight that this changes by more than a billionth of it, and by more than sums of floats lose.
 
     Parameters
     ----------
@@ -84,6 +91,38 @@ class ArgmaxModel(Model):
         put(self, "units", None if units is None else check_units(units, values.shape[1]))
         for array in (self.weights, self.intercepts):
             array.flags.writeable = False
+        self._tell_of_rounding(values, constants)
+
+    def _tell_of_rounding(
+        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    ) -> None:
+        """Warn where a number that was given and the one that is used are not about the same."""
+        given, used = (
+            np.column_stack(pair)
+            for pair in ((weights, intercepts), (self.weights, self.intercepts))
+        )
+        lost = np.abs(given - used)
+        told = (lost > _TOLD * np.abs(given)) & (
+            lost > _ROUNDING * np.abs(given).max(axis=1, keepdims=True)
+        )
+        if not told.any():
+            return
+        share = np.divide(lost, np.abs(given), out=np.zeros_like(lost), where=told)
+        k, j = np.unravel_index(int(np.argmax(share)), share.shape)
+        feature = j < self.n_features
+        what = f"weight of {self.feature_names[j]!r}" if feature else "intercept"
+        those = "weights of a feature" if feature else "intercepts"
+        hint = "Check the scale of this feature" if feature else "Compare the sizes of intercepts"
+        more = int(told.sum()) - 1
+        others = "" if not more else f" {more} more {'is' if more == 1 else 'are'} changed so."
+        warnings.warn(
+            f"The {what} for class {self.classes[k]!r} is {float(given[k, j])!r}, and is taken as "
+            f"{float(used[k, j])!r}: {those} are rounded to 51 bits of the largest, here "
+            f"{float(given[np.argmax(np.abs(given[:, j])), j])!r}, so that differences of classes "
+            f"are exact. Everything that is said speaks of the rounded model.{others} {hint}, or "
+            "explain two of the classes with a LinearModel.",
+            stacklevel=3,
+        )
 
     @property
     def decision(self) -> dict[str, Any]:

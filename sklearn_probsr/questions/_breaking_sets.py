@@ -15,6 +15,7 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.questions._hitting_sets import smallest_hitting_set
+from sklearn_probsr.results._contradictions import refuse_less_than_proved
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.search._arguments import Options
 
@@ -163,6 +164,9 @@ def breaking_set_of(decision: Decision) -> BreakingSet:
         found, minimality, least = _by_rank(prover)
     else:
         found, minimality, least = _Duality(decision, first).run()
+    if minimality != "undecided":
+        which = f"A set that breaks the decision at delta = {first.delta:g}"
+        refuse_less_than_proved(len(found), least, "size", which)
     best = decision.reason(exclude=found)
     names = decision.law.model.unit_names
     return BreakingSet(

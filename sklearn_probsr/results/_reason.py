@@ -132,8 +132,8 @@ class SufficientReason:
     cost : float, default=nan
         What the features cost together; their number, if no costs were given.
     cost_lower : float, default=nan
-        No set that costs less reaches delta, as far as was proved (for the ``include`` and
-        ``exclude`` asked for). It is ``cost`` if minimum.
+        No set that costs less reaches delta, as far as was proved (for the ``include``,
+        ``exclude`` and ``max_size`` asked for). It is ``cost`` if minimum.
     priced : bool, default=False
         Whether costs were given. Then minimum means that no cheaper set reaches delta.
     source : Source or None, default=None

@@ -72,7 +72,7 @@ class _Search:
             chosen = prover.best_of(min(most, len(members)))
             verdict = prover.settled(chosen)
             if not verdict and self.task.max_size is None:
-                refuted = verdict is False and prover.monotone
+                refuted = verdict is False and (prover.monotone or prover.least > len(members))
                 what = "cannot be reached" if refuted else "is not proved"
                 best = str(prover.guarantee(chosen))
                 give_up(unreachable(self.task, what, best, str(over)))

@@ -88,16 +88,22 @@ def test_several_classes_of_independent_features(case):
 
 def test_what_stays_open_is_no_breaking_set():
     """Where it is open whether nothing need be known, nothing is said to break the decision."""
-    model = ArgmaxModel([[-2, 1, -1, 0], [2, 2, -3, -3], [-1, 0, 1, 0]], [-2, 0, 0])
-    law = Product([0.8, 0.9, 0.9, 0.5])
+    weights, starts = [[-2, 1, -1, 0], [2, 2, -3, -3], [-1, 0, 1, 0]], [-2, 0, 0]
+    few = ArgmaxModel(4 * np.array(weights), 4 * np.array(starts) + [0, 1, 2])
+    # Many features that decide nothing: completions are too many to be counted.
+    more = np.zeros((3, 10))
+    more[2] = 2.0**-8
+    model = ArgmaxModel(np.hstack([few.weights, more]), few.intercepts)
+    chances = [0.8, 0.9, 0.9, 0.5]
+    law = Product(chances + [0.5] * 10)
     open_ones = 0
     for x in product((0, 1), repeat=4):
-        known = enumerated(model, np.array(x, dtype=float), [Fraction(k, 10) for k in (8, 9, 9, 5)])
+        known = enumerated(few, np.array(x, dtype=float), [Fraction(str(p)) for p in chances])
         level = float(known[frozenset()])
         if not 0 < level < 1:
             continue
         with contextlib.suppress(UnreachableError):
-            found = breaking_set(model, x, delta=level, distribution=law)
+            found = breaking_set(model, [*x, *[0] * 10], delta=level, distribution=law)
             assert found.minimality == "undecided"
             assert str(found) == (
                 "It stays undecided whether anything breaks this decision: with nothing known, "

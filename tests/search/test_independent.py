@@ -306,3 +306,19 @@ def test_a_set_of_a_model_with_some_dozens_of_values_is_counted():
     kept = (sums >= threshold) == (rows[5] @ weights >= threshold)
     found = guarantee(model, rows[5], features=[0], distribution=Marginals.fit(rows))
     assert found.exact == Fraction(int(kept.sum()), kept.size)
+
+
+def test_few_completions_of_many_features_are_counted():
+    """Forty features of which four are free: the guarantee is a fraction, and its level reached."""
+    rng = np.random.default_rng(0)
+    weights, x = rng.integers(-5, 6, 40), rng.integers(0, 2, 40)
+    case = Case(tuple(map(float, weights)), float(weights @ x - 3), False, tuple(x.tolist()))
+    chances = rng.choice([0.1, 0.5, 0.9], 40).tolist()
+    truth = product_guarantee(case, range(36), [decimal_fraction(p) for p in chances])
+    law = Product(chances)
+    assert guarantee(models(case), x, range(36), distribution=law).exact == truth
+    found = sufficient_reason(
+        models(case), x, delta=truth, distribution=law, include=range(36), exclude=range(36, 40)
+    )
+    assert found.guarantee.exact == truth
+    assert found.features == tuple(range(36))

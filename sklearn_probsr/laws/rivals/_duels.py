@@ -21,6 +21,7 @@ from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.rivals._exchange import StateWorths
+from sklearn_probsr.laws.rivals._joint_counts import JointCounts
 from sklearn_probsr.laws.rivals._pairs import PairedSets, Pairs
 from sklearn_probsr.laws.rivals._rival_costs import RivalCosts
 from sklearn_probsr.laws.rivals._rival_prover import RivalProver
@@ -52,6 +53,7 @@ class IndependentDuels(Law):
         self._laws: Memo[IndependentLaw] = Memo(_MOST_BYTES, _tables)
         self._pairs: Memo[Pairs] = Memo(_MOST_PAIRED, attrgetter("nbytes"))
         self._worths: Memo[StateWorths] = Memo(_MOST_WINNERS)
+        self._counts: Memo[JointCounts] = Memo(_MOST_WINNERS)
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -85,8 +87,9 @@ class IndependentDuels(Law):
         winner = int(self.argmax.winners(row[None, :])[0])
         costs = [law.view(row) for law in self.against(winner)]
         pairs = self._pairs.get(winner, lambda: Pairs(self.against(winner), self.source))
+        counts = self._counts.get(winner, lambda: JointCounts(self.against(winner), self.source))
         return RivalCosts(
-            winner, costs, PairedSets(pairs), lambda *asked: self._kept(row, winner, *asked)
+            winner, costs, PairedSets(pairs), counts, lambda *asked: self._kept(row, winner, *asked)
         )
 
     def against(self, winner: int) -> list[IndependentLaw]:

@@ -2,6 +2,7 @@
 
 The events "ahead of rival j" have proved probabilities ``p_j``, and the class is kept with a
 probability between ``1 - sum_j (1 - p_j)`` (the union bound) and ``min_j p_j`` (Proposition 34).
+Where few completions are left they are counted.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from scipy.special import ndtr
 
 from sklearn_probsr.engines._samples import hoeffding_radius
 from sklearn_probsr.laws._view import TOL, View
+from sklearn_probsr.laws.rivals._joint_counts import JointCounts
 from sklearn_probsr.laws.rivals._pairs import PairedSets
 from sklearn_probsr.laws.rivals._unions import union_above, union_below
 from sklearn_probsr.laws.sums._costs import Costs
@@ -44,13 +46,16 @@ class RivalCosts(View):
         winner: int,
         duels: list[Costs],
         pairs: PairedSets,
+        counts: JointCounts,
         draw: Callable[..., NDArray[np.int64]],
     ) -> None:
         super().__init__(duels[0].n_units)
         self.winner, self.duels, self.pairs, self._draw = winner, duels, pairs, draw
+        self._counts = counts
         self._apart = False  # whether what is lost before two rivals may not be lost at once
         self._known: dict[tuple[frozenset[int], Fraction | None, float], Enclosure] = {}
         self._glances: dict[frozenset[int], list[Enclosure]] = {}
+        self._counted: dict[frozenset[int], Fraction | None] = {}
         self._ahead: frozenset[int] = frozenset()  # what sets will be made of, most likely
 
     def lowered(self, features: Sequence[int], losses: Sequence[Fraction]) -> RivalCosts:
@@ -60,7 +65,7 @@ class RivalCosts(View):
         """
         each = zip(self.duels, losses, strict=True)
         duels = [duel.lowered(features, loss) for duel, loss in each]
-        lowered = RivalCosts(self.winner, duels, self.pairs, self._draw)
+        lowered = RivalCosts(self.winner, duels, self.pairs, self._counts, self._draw)
         lowered._apart = True
         return lowered
 
@@ -90,7 +95,7 @@ class RivalCosts(View):
     def _enclose(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
         """Look at rivals roughly, and more sharply if they leave the level open."""
         found = self.glance(fixed, delta)
-        if delta is not None and (found >= delta).decided:
+        if found.exact is not None or (delta is not None and (found >= delta).decided):
             return found
         rough = sum(known.width for known in self._glances[fixed])
         if found.width <= _ROUGHLY * rough:
@@ -132,11 +137,16 @@ class RivalCosts(View):
         return found
 
     def glance(self, fixed: Collection[int], delta: Fraction | None = None) -> Enclosure:
-        """Enclose the guarantee of a set by quick bounds of the duels.
+        """Enclose the guarantee of a set by quick bounds of the duels; of few completions exactly.
 
         With a level, the first rival that refutes it is enough.
         """
         key = frozenset(fixed)
+        if key not in self._counted:
+            self._counted[key] = None if self._apart else self._counts.guarantee(self.duels, key)
+        counted = self._counted[key]
+        if counted is not None:
+            return Enclosure.of(counted)
         if key not in self._glances:
             each: dict[int, Enclosure] = {}
             near = next((some for some in (self.pairs.universe, self._ahead) if some >= key), None)

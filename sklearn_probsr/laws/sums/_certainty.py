@@ -1,11 +1,13 @@
 """Certainty over independent units: what is unknown fits the margin at worst, before every rival.
 
-No probability is asked for that (Proposition 8), and no unit that is known can break it.
+No probability is asked for that (Proposition 8). A unit that is known can break it only if it is
+worse, before a rival, than everything that it may be when it is unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -27,7 +29,9 @@ class CertainProver(Prover):
     def __init__(self, likely: Prover, duels: Sequence[Costs]) -> None:
         super().__init__(likely.view, likely.task)
         self.likely, self.duels = likely, duels
-        self.pure, self.monotone = set(self.members), True
+        hurts = [duel.may_hurt_at_worst(self.members) for duel in self.duels]
+        self.pure = set(self.members).difference(*hurts)
+        self.monotone = len(self.pure) == len(self.members)
 
     def verdict(self, chosen: Collection[int]) -> bool:
         """Tell whether a set of members keeps the class for certain."""
@@ -46,7 +50,7 @@ class CertainProver(Prover):
     def prefix(self, order: list[int]) -> list[int] | None:
         """Return the shortest prefix of an order that keeps the class for certain."""
         along = self._along(self.duels, order)
-        return order[: along.index(True)] if along[-1] else None
+        return order[: along.index(True)] if True in along else None
 
     def _along(self, duels: Sequence[Costs], order: list[int]) -> list[bool]:
         each = (duel.certain_along([*self.forced, *order])[len(self.forced) :] for duel in duels)
@@ -67,11 +71,23 @@ class CertainProver(Prover):
             excess -= worst[:, best]
         return order
 
-    def bound_least(self, size: int) -> None:
-        """Raise ``least``: before a single rival the largest costs are the fewest that do."""
+    @cached_property
+    def fewest(self) -> int:
+        """Fewer members than this are too few: before a single rival the largest costs do most."""
+        found = 0
         for duel in self.duels:
             largest = sorted(self.members, key=duel.most, reverse=True)
-            self.least = max(self.least, self._along([duel], largest).index(True))
+            sure = self._along([duel], largest)
+            found = max(found, sure.index(True) if True in sure else len(sure))
+        return found
+
+    def bound_least(self, size: int) -> None:
+        """Raise ``least`` by what single rivals prove."""
+        self.least = max(self.least, self.fewest)
+
+    def look(self, size: int) -> tuple[bool | None, set[int]]:
+        """Look for a set of at most ``size`` members that keeps the class for certain."""
+        return (False, set()) if size < self.fewest else super().look(size)
 
     def scout(self, prices: dict[int, int]) -> CoverScout:
         """Return what looks ahead for the cheapest set: what members cost at worst adds up."""

@@ -38,6 +38,8 @@ ROUGH = 5e-3
 WIDE = 1e-3
 # The degree of spectra: lower ones need not be tried again for a set.
 _TRIED = 2**13
+# So many completions are counted in less than a millisecond.
+_FEW = 2**10
 # Cuts are no further out than this, in turns: what is moved counts there with all of its chance.
 _FARTHEST = Fraction(2) ** 900
 
@@ -168,7 +170,7 @@ class Costs(View):
             return Enclosure.of(Fraction(1))
         if delta is None and self.is_hopeless(fixed):
             return Enclosure.of(Fraction(0))
-        told = delta is None and are_few(self.contributions, FEW_TOLD)
+        told = delta is None and self._is_told(fixed)
         rough = None if told else self._by_spectrum(fixed, delta, tol)
         if rough is not None:
             enough = (rough >= delta).decided if delta is not None else rough.width <= tol
@@ -177,6 +179,15 @@ class Costs(View):
         if rough is None:
             return enclose_finite(self.question(fixed), delta, tol)
         return rough.intersect(self._finished(fixed, delta, tol))
+
+    def _is_told(self, fixed: frozenset[int]) -> bool:
+        """Tell whether a reader is told the fraction: values, or completions, are few."""
+        seen = self.contributions
+        if are_few(seen, FEW_TOLD):
+            return True
+        if not isinstance(seen, Listed) or len(seen.by_range) - len(fixed) > _FEW.bit_length():
+            return False
+        return math.prod(len(seen.values[u]) for u in seen.by_range if u not in fixed) <= _FEW
 
     def _finished(self, fixed: frozenset[int], delta: Fraction | None, tol: float) -> Enclosure:
         """Enclose the guarantee of a set beyond spectra; what is far out stays moved there."""
@@ -205,6 +216,10 @@ class Costs(View):
         """Tell whether a set keeps the class for certain: the others fit the margin at worst."""
         worst, beyond = self.at_worst
         return beyond <= sum(worst[u] for u in set(fixed))
+
+    def may_hurt_at_worst(self, units: Collection[int]) -> list[int]:
+        """Return those of some units that surely gain when they are unknown, by some amount."""
+        return [u for u in units if self.most(u) < 0]
 
     def certain_along(self, order: Sequence[int]) -> list[bool]:
         """Tell for each size whether so many units along an order keep the class for certain."""

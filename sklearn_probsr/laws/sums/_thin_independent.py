@@ -149,10 +149,10 @@ class ThinCertainty(CertainProver):
     def _members(self) -> NDArray[np.intp]:
         return np.array(self.members, dtype=np.intp)
 
-    def bound_least(self, size: int) -> None:
-        """Raise ``least``: before a single rival the largest costs are the fewest that do."""
-        fewest = (duel.fewest_certain(self.forced, self.members) for duel in self.thin)
-        self.least = max(self.least, *fewest)
+    @cached_property
+    def fewest(self) -> int:
+        """Fewer members than this are too few: before a single rival the largest costs do most."""
+        return max(duel.fewest_certain(self.forced, self.members) for duel in self.thin)
 
     def pruned(self, order: list[int]) -> set[int]:
         """Leave out what is not needed, the last first; sums run on from one unit to the next."""
@@ -164,7 +164,8 @@ class ThinCertainty(CertainProver):
             if self._without(chosen, order[i], beyond, doubt):
                 chosen.discard(order[i])
                 left = beyond
-        return chosen
+        again = not self.monotone and len(chosen) < len(order)
+        return self.pruned(self.in_order(chosen)) if again else chosen
 
     def _without(
         self, chosen: set[int], unit: int, beyond: NDArray[np.float64], doubt: NDArray[np.float64]
@@ -175,5 +176,7 @@ class ThinCertainty(CertainProver):
         return bool((beyond < -doubt).all()) or self.verdict(chosen - {unit})
 
     def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
-        """Leave out what can be left out; fixing never hurts, so nothing else can be after that."""
+        """Leave out what can be left out; where fixing never hurts, nothing else can be then."""
+        if not self.monotone:
+            return super().claim(chosen)
         return self.pruned(self.in_order(chosen)), "subset-minimal", 0.0

@@ -180,6 +180,15 @@ class ThinCosts(Ranks):
         """Tell whether a set keeps the class for certain: the others fit the margin at worst."""
         return self.certain_along(list(set(fixed)))[-1]
 
+    def may_hurt_at_worst(self, units: Sequence[int]) -> list[int]:
+        """Return those of some units that surely gain when they are unknown, by some amount."""
+        at = np.asarray(units, dtype=np.intp)
+        weights, values = self.sign * self.model.weights[at], self.row[at]
+        least, most = (end[at] for end in self.spectrum.laws.ends)
+        hurts = np.where(weights > 0, values < least, values > most) & (weights != 0)
+        found: list[int] = at[hurts].tolist()
+        return found
+
     def certain_along(self, order: Sequence[int]) -> list[bool]:
         """Tell for each size whether so many units along an order keep the class for certain."""
         left, doubt = self._left(order)

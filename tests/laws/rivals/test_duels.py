@@ -27,6 +27,10 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from tests.rival_classes import nothing_counted
+
+# Numbers of one class that are far below those of another are rounded, as a warning says.
+pytestmark = pytest.mark.filterwarnings("ignore:The (weight|intercept) .* is taken as")
 
 NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 2.0, 0.1, 0.2, 0.30000000000000004, -0.3, 3.5, 1e-9])
 
@@ -118,8 +122,31 @@ def check_claim(reason, shares, level) -> None:
 
 
 @given(models(4), st.data())
+def test_independent_units_are_counted(model: ArgmaxModel, data: st.DataObject) -> None:
+    """With few completions every guarantee is the fraction, and a level that it is, is reached."""
+    d = model.n_features
+    x = data.draw(st.tuples(*[st.integers(0, 1)] * d))
+    chances = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(1)])
+    p = data.draw(st.one_of(st.none(), st.tuples(*[chances] * d)))
+    law = None if p is None else Product(p)
+    shares = {s: kept(model, x, s, list(coins(d, p))) for s in every_set(d)}
+    for s, share in shares.items():
+        assert guarantee(model, x, s, distribution=law).exact == share
+    level = data.draw(st.sampled_from(sorted(shares.values())))  # of few digits: it is meant
+    reason = sufficient_reason(model, x, delta=level, distribution=law)
+    assert reason.guarantee.exact == shares[tuple(sorted(reason.features))] >= level
+    assert reason.minimality == "minimum"
+    check_claim(reason, shares, level)
+
+
+@given(models(4), st.data())
 def test_independent_units_are_enclosed(model: ArgmaxModel, data: st.DataObject) -> None:
     """The union bound and the worst rival enclose every guarantee; claims hold."""
+    with nothing_counted():
+        check_enclosed(model, data)
+
+
+def check_enclosed(model: ArgmaxModel, data: st.DataObject) -> None:
     d = model.n_features
     x = data.draw(st.tuples(*[st.integers(0, 1)] * d))
     chances = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(1)])
@@ -157,18 +184,19 @@ def test_two_classes_are_a_linear_model(model: ArgmaxModel, data: st.DataObject)
 
 def test_a_guarantee_far_from_decided_is_sampled() -> None:
     """Where the union bound and the worst rival are far apart, completions are drawn as well."""
-    model = ArgmaxModel(np.eye(4), np.zeros(4))
-    x = [1, 0, 0, 0]
+    model = ArgmaxModel(np.eye(13), np.zeros(13))
+    x = [1, *[0] * 12]
     known = guarantee(model, x, [])
-    share = kept(model, tuple(x), (), list(coins(4)))
+    share = Fraction(1, 2) + Fraction(1, 2**13)  # its own feature is there, or none is
     assert known.confidence == 1 - 1e-6
     assert known.lower <= share <= known.upper
     assert known.width < 0.02
     assert guarantee(model, x, []) == known
     assert guarantee(model, x, [0]).confidence == 1
-    data = Marginals.fit([[0, 1, 0, 1], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]])
+    halves = np.arange(13) % 2
+    data = Marginals.fit([halves, 1 - halves])
     assert guarantee(model, x, [], distribution=data).lower <= share
-    assert guarantee(model, x, [], distribution=Product([0.5] * 4)).lower <= share
+    assert guarantee(model, x, [], distribution=Product([0.5] * 13)).lower <= share
 
 
 def test_units_and_curves() -> None:
@@ -322,3 +350,31 @@ def test_certainty_that_is_excluded_is_refuted() -> None:
     )
     with pytest.raises(UnreachableError, match=f"^{re.escape(message)}$"):
         sufficient_reason(model, [1, 0], delta=1, exclude=[0])
+
+
+def test_certainty_that_a_known_fact_breaks() -> None:
+    """A value that never occurs may be worse than all that do: certain without it, not with it."""
+    model = ArgmaxModel([[2, 1], [3, 3], [-1, 0]], [2, 0, 0])
+    law = Product([0, 0.5])
+    assert guarantee(model, [1, 0], [], distribution=law).exact == 1
+    assert guarantee(model, [1, 0], [0], distribution=law).exact == Fraction(1, 2)
+    reason = sufficient_reason(model, [1, 0], delta=1, distribution=law, exclude=[1], prove=True)
+    assert (reason.size, reason.size_lower, reason.minimality) == (0, 0, "minimum")
+    sparse_one = Marginals.fit([[0, 0], [0, 1]])
+    assert sufficient_reason(model, [1, 0], delta=1, distribution=sparse_one).size == 0
+
+
+def test_certainty_that_may_break_is_refuted_by_a_rival() -> None:
+    """Where facts may hurt, one rival that none of them keeps away still says that it cannot be."""
+    weights = np.zeros((3, 12))
+    weights[:, :3] = [[2, 0, 0], [3, 3, 2], [-1, 0, -2]]
+    weights[2, 3:] = 1  # too many facts to try all sets of them
+    model = ArgmaxModel(weights, [2, 0, 0])
+    message = (
+        "delta = 1 cannot be reached for row 0 without the features in exclude: the best "
+        "guarantee that the others give is 0.5 (independent completions with 12 given marginals). "
+        "Exclude fewer features, lower delta, or set max_size to get the best set all the same."
+    )
+    law = Product([0.5, 0.5, 1, *[0.5] * 9])
+    with pytest.raises(UnreachableError, match=f"^{re.escape(message)}$"):
+        sufficient_reason(model, [1, *[0] * 11], delta=1, distribution=law, exclude=[1])

@@ -19,6 +19,7 @@ from tests.rival_classes import DELTA, Rivals, check, pairs_alone, told_by_pairs
 def by_spectra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small cases take the path of large ones."""
     monkeypatch.setattr("sklearn_probsr.laws.sums._independent.are_few", lambda _: False)
+    monkeypatch.setattr("sklearn_probsr.laws.rivals._joint_counts._MOST", 0)
 
 
 @pytest.mark.usefixtures("by_spectra")

@@ -73,6 +73,7 @@ def test_enclosures_contain_the_truth_and_are_narrower(kind: str):
     assert narrower >= 3
 
 
+@pytest.mark.filterwarnings("ignore:The (weight|intercept) .* is taken as")
 def test_a_sum_that_floats_round_is_not_taken():
     """Weights of 51 bits have exact sums; others are told by what their sum is off by."""
     units = [Unit.real(f"w{j}", j) for j in range(3)]
