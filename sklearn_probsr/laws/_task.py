@@ -261,6 +261,10 @@ class Task:
         allowed = self.allowed[0]
         return [u for u in units if allowed[u] and u not in barred]
 
+    def has_others(self, units: int) -> bool:
+        """Tell whether a set may have any of so many units, in a task of one row."""
+        return bool(self.include or self.open_to(range(units)))
+
     @property
     def barring(self) -> str:
         """What keeps features out, in words: "without the features in exclude"."""
@@ -337,13 +341,13 @@ def of_row(message: str, i: int) -> str:
     return message.replace(_THIS_ROW, f"row {i}", 1)
 
 
-def unreachable(task: Task, what: str, best: str, over: str) -> str:
+def unreachable(task: Task, what: str, known: str, over: str) -> str:
     """Return the message that names the best guarantee without the features that are barred."""
     fewer = "Allow more features" if task.restricted else "Exclude fewer features"
     hint = f"{fewer}, lower delta, or set max_size to get the best set all the same."
     if task.flag:  # it is there already
         hint = f"{fewer}, or lower delta."
     return (
-        f"delta = {float(task.delta):g} {what} for {_THIS_ROW} {task.barring}: "
-        f"the best guarantee that the others give is {best} ({over}). {hint}"
+        f"delta = {float(task.delta):g} {what} for {_THIS_ROW} {task.barring}: {known} ({over}). "
+        f"{hint}"
     )

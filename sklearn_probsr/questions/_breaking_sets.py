@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sklearn_probsr.exceptions import UnreachableError
@@ -15,7 +16,9 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.questions._hitting_sets import smallest_hitting_set
+from sklearn_probsr.results._listed import listed
 from sklearn_probsr.results._reason import SufficientReason
+from sklearn_probsr.results._scope import Scope
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["BreakingSet", "breaking_set", "breaking_set_of"]
@@ -53,6 +56,10 @@ class BreakingSet:
         The names of ``features``.
     distribution : object
         What the guarantee speaks of.
+    scope : Scope
+        Which sets of the others were allowed.
+    n_others : int
+        How many of the others they may have.
     """
 
     features: tuple[int, ...]
@@ -64,6 +71,8 @@ class BreakingSet:
     prediction: Any
     feature_names: tuple[str, ...]
     distribution: Any
+    scope: Scope = Scope()
+    n_others: int = 1
 
     @property
     def size(self) -> int:
@@ -71,22 +80,32 @@ class BreakingSet:
         return len(self.features)
 
     def __str__(self) -> str:
-        names = ", ".join(self.feature_names)
+        kept = f"class {self.prediction} is kept with probability {self.guarantee}"
+        over, known = f"over {self.distribution}", _known_alone(self.scope)
         if self.minimality == "undecided":
             return (
-                f"It stays undecided whether anything breaks this decision: with nothing known, "
-                f"class {self.prediction} is kept with probability {self.guarantee} over "
-                f"{self.distribution}, which may or may not reach {self.delta:g}."
+                f"It stays undecided whether anything breaks this decision: with {known}, {kept} "
+                f"{over}, which may or may not reach {self.delta:g}."
             )
         claims = {
             "minimum": "no fewer features break it",
             "subset-minimal": "none of them can be spared",
         }
-        claim = claims.get(self.minimality, "fewer may do")
+        names, claim = listed(self.feature_names), claims.get(self.minimality, "fewer may do")
+        if not self.n_others:
+            return (
+                f"Without {names} no others are left, and with {known}, {kept} {over}, less than "
+                f"{self.delta:g} ({claim})."
+            )
+        kind = self.scope.kind.removeprefix("the ") or "features"
+        others = f"{'' if kind.startswith(self.scope.only) else 'the '}other {kind}"
+        others += f" with {self.scope.forced}" if self.scope.include else ""
+        none = f"Without {names} no set of {others}" if names else f"No set of {others}"
+        if not names:
+            none, claim = none.replace("other ", "", 1), "nothing need be left out to break it"
         return (
-            f"Without {names} no set of the other features keeps class {self.prediction} with "
-            f"probability {self.delta:g} over {self.distribution}: the best found keeps it with "
-            f"{self.guarantee} ({claim})."
+            f"{none} keeps class {self.prediction} with probability {self.delta:g} {over}: the "
+            f"best found keeps it with {self.guarantee} ({claim})."
         )
 
 
@@ -151,20 +170,24 @@ def breaking_set(
 
 def breaking_set_of(decision: Decision) -> BreakingSet:
     """Find the breaking set of a decision."""
-    first = decision.reason()
-    if first.size == 0 and first.status == "ok":
+    first, forced = decision.reason(), decision.task.include
+    scope = replace(first.scope, max_size=None)
+    if first.size == len(forced) and first.status == "ok":
         raise UnreachableError(
             f"nothing breaks this decision: class {first.prediction} is kept with probability "
-            f"{first.guarantee} over {first.distribution} with nothing known, which reaches delta "
-            f"= {first.delta:g}. Raise delta to ask for more."
+            f"{first.guarantee} over {first.distribution} with {_known_alone(scope)}, which reaches "
+            f"delta = {first.delta:g}. Raise delta to ask for more."
         )
     prover = decision.law.prover(decision.law.view(decision.row), decision.task)
-    if prover.view.chain:
+    if first.status != "ok" and decision.is_hopeless(()):
+        found, minimality, least = set[int](), "minimum", 0
+    elif prover.view.chain:
         found, minimality, least = _by_rank(prover)
     else:
         found, minimality, least = _Duality(decision, first).run()
     best = decision.reason(exclude=found)
     names = decision.law.model.unit_names
+    allowed = decision.task.may_choose(1, len(names))[0]
     return BreakingSet(
         tuple(sorted(found)),
         minimality,
@@ -175,7 +198,14 @@ def breaking_set_of(decision: Decision) -> BreakingSet:
         first.prediction,
         tuple(names[u] for u in sorted(found)),
         first.distribution,
+        scope,
+        len(forced) + len(set(np.flatnonzero(allowed).tolist()) - found),
     )
+
+
+def _known_alone(scope: Scope) -> str:
+    """Say what is known where no feature was chosen."""
+    return f"{scope.forced} alone known" if scope.include else "nothing known"
 
 
 def _by_rank(prover: Prover) -> tuple[set[int], str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.results._listed import listed
 from sklearn_probsr.results._notebook_html import (
     SHOWN_ROWS,
     bound,
@@ -79,7 +80,9 @@ def reasons_table(
         cells = [
             label,
             reason.prediction if known else "",
-            (", ".join(marked_facts(reason)) or "whatever the features are") if known else "",
+            (listed(marked_facts(reason), last=", ") or "whatever the features are")
+            if known
+            else "",
             reason.size if known else "",
             bound(_sure(reason.guarantee)) if known else "",
             reason.minimality,

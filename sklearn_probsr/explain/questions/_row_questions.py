@@ -22,6 +22,7 @@ from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.questions._breaking_sets import BreakingSet, breaking_set_of
 from sklearn_probsr.questions._outlook import Outlook
 from sklearn_probsr.results._reasons import SufficientReasons
+from sklearn_probsr.search._arguments import Options
 
 __all__ = ["RowQuestions"]
 
@@ -78,7 +79,7 @@ class RowQuestions:
         """Return the alternatives of rows whose reasons are known; None of those flagged."""
         self._check_proves()
         fine = [i for i, status in enumerate(reasons.status.tolist()) if status == "ok"]
-        decisions = self._decisions(taken)
+        decisions = self._decisions(taken, self._question.options)
         said = alternatives_of([decisions[i] for i in fine], [reasons[i] for i in fine], limit)
         found: list[Alternatives | None] = [None] * len(taken)
         for i, one in zip(fine, said, strict=True):
@@ -113,7 +114,9 @@ class RowQuestions:
         self._check_proves()
         taken = sift(self._subject, X, self.on_error)
         found: list[BreakingSet | None] = [None] * len(taken)
-        for at, decision in zip(taken.at.tolist(), self._decisions(taken), strict=True):
+        # Of any size, and none that only may reach delta: a set breaks the decision or does not.
+        asked = replace(self._question.options, max_size=None, epsilon=None)
+        for at, decision in zip(taken.at.tolist(), self._decisions(taken, asked), strict=True):
             try:
                 found[at] = breaking_set_of(decision)
             except UnreachableError:  # nothing need be known of this row
@@ -172,9 +175,8 @@ class RowQuestions:
                 "explainer looks for the cheapest. Ask one that was made without cost."
             )
 
-    def _decisions(self, taken: Sifted) -> list[Decision]:
+    def _decisions(self, taken: Sifted, options: Options) -> list[Decision]:
         """Return the decisions of rows that are valid."""
-        options = self._question.options
         return [Decision(self.law, row, options) for row in taken.valid]
 
 

@@ -251,6 +251,7 @@ def compare_explained(
         search=partial(valid.grown, question, told, known, explainer.n_jobs),
         index=explained.index,
         rules=in_words(task, linear.unit_names),
+        scope=Scope.of(task, linear.unit_names),
         threshold=cut,
         shared=shared,
     )

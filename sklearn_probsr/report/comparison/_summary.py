@@ -12,6 +12,7 @@ from sklearn_probsr.report.comparison._compared import Compared, known_sizes
 from sklearn_probsr.report.comparison._row_names import ids_of
 from sklearn_probsr.report.comparison._shared_members import COUNTS
 from sklearn_probsr.results._inert_text import markdown
+from sklearn_probsr.results._listed import count, listed
 
 __all__ = ["cell", "summary", "table_in_markdown"]
 
@@ -24,7 +25,7 @@ _ORDERS = ("abs_shap", "signed_shap", "sure")
 def summary(found: Compared) -> str:
     """Say in plain words what a comparison without flagged rows says."""
     n, table = len(found), found.table
-    head = f"{n} row{'s' if n != 1 else ''}, delta = {found.delta:g}, over {found.distribution}."
+    head = f"{count(n, 'row')}, delta = {found.delta:g}, over {found.distribution}."
     if found.left_out:
         head += f"\n{found.left_out}"
     if not n:
@@ -39,9 +40,9 @@ def summary(found: Compared) -> str:
         but = f"; in {_share(best)} of the rows {found.delta:g} is not reached so" if best else ""
         lines.append(f"{found.rules}{but}.")
     lines += [
-        f"A reason has {_middle(size)} features of {len(found.feature_names)}"
+        f"A reason has {_middle(size)} features of {len(found.feature_names):,}"
         f"{short if len(found.feature_names) > _FEW else ''}. {_share(proved)} are proved to be as "
-        f"{'small' if cost is None else 'cheap'} as possible.",
+        f"{'small' if cost is None else 'cheap'} as {'that allows' if found.rules else 'possible'}.",
         *_beside(found),
         f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
         f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
@@ -113,7 +114,7 @@ def table_in_markdown(found: Compared, max_rows: int, flagged: bool) -> str:
         cells = [markdown(cell(name, found.table[name][i])) for name in names]
         lines.append(f"| {labels[i]} | {' | '.join(cells)} |")
     if len(found) > max_rows:
-        lines.append(f"\n{len(found) - max_rows} more rows.")
+        lines.append(f"\n{count(len(found) - max_rows, 'more row')}.")
     return "\n".join(lines)
 
 
@@ -132,7 +133,7 @@ def _least(value: Any) -> str:
 def cell(name: str, value: Any) -> str:
     """Return a cell of the table as text."""
     if name == "reason":
-        return ", ".join(map(str, value))
+        return listed(list(map(str, value)), last=", ")
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if name.endswith("lower"):

@@ -15,8 +15,8 @@ _HELP = {
     "id": ("Id", "What the row is called in the data."),
     "status": (
         "Status",
-        "ok, or why the row is no part of the summary: unreachable (no set reaches {delta}; the "
-        "best one is shown), invalid (the model does not take the row).",
+        "ok, or why the row is no part of the summary: unreachable (no set that was found of "
+        "the features allowed reaches {delta}; the best one is shown), invalid (the model does not take the row).",
     ),
     "class": ("Class", "What the model predicts for the row."),
     "probability": (
@@ -37,8 +37,8 @@ _HELP = {
     ),
     "proved": (
         "Proved",
-        "What is proved. minimum: no {better} set reaches the probability asked for; "
-        "subset-minimal: none of its features can be left out; locally-minimal: no single one "
+        "What is proved. minimum: no {better} set{sets} reaches the probability asked for; "
+        "subset-minimal: none of its features{others} can be left out; locally-minimal: no single one "
         "can; near-: the same, up to cases that stayed undecided; best-of-size: the best set found "
         "of as many features as it may have, which does not reach that probability (brown).",
     ),
@@ -75,13 +75,13 @@ _HELP = {
     "sure": ("For certain", "How many features keep the class with probability 1."),
     "every": (
         "In every one",
-        "How many features every smallest set that reaches {delta} has: none replaces them. Not "
-        "told where it stays undecided.",
+        "How many features every smallest set{sets} that reaches {delta} has: none replaces them. "
+        "Not told where it stays undecided.",
     ),
     "some": (
         "In some",
-        "How many features occur in some smallest set that reaches {delta}. Not told where it "
-        "stays undecided.",
+        "How many features occur in some smallest set{sets} that reaches {delta}. Not told where "
+        "it stays undecided.",
     ),
     "independent": (
         "If independent",
@@ -137,10 +137,12 @@ def headings(comparison: Compared) -> list[dict[str, Any]]:
     words = {
         "distribution": over,
         "delta": percent(comparison.delta),
-        "features": str(len(comparison.feature_names)),
+        "features": f"{len(comparison.feature_names):,}",
         "threshold": decides(comparison),
         "fewest": "cheapest" if "cost" in table else "fewest",
         "better": "cheaper" if "cost" in table else "smaller",
+        "sets": visible(comparison.scope.words(sized="cost" in table)),
+        "others": visible(f" beside {comparison.scope.forced}" if comparison.scope.include else ""),
     }
 
     def column(

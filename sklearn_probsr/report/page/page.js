@@ -30,9 +30,15 @@
   const soft = (text) => text.split(/(?<=[^\d\s][_./\\|:-])(?=[^\d\s])/).flatMap((part, k) => (k ? [make("wbr"), part] : [part]));
   const share = (value) => Math.round(100 * value) + "%";
   const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toPrecision(3);
-  const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+  // As Python's words have them: 100,000 rows, whatever the language of the browser.
+  const whole = (n) => n.toLocaleString("en-US");
+  const count = (n, word) => `${whole(n)} ${word}${n === 1 ? "" : "s"}`;
   const and = (parts) =>
     parts.length < 2 ? parts.join("") : parts.slice(0, -1).join(", ") + " and " + parts[parts.length - 1];
+  // Facts with a comma or an "and" inside are told apart by semicolons, and those with these are quoted.
+  const quoted = (text) => (text.includes(";") ? `“${text}”` : text);
+  const listed = (parts, all = parts, join = and) =>
+    all.some((text) => /[,;]| and /.test(text)) ? parts.map(quoted).join("; ") : join(parts);
   // The first few; one more is named rather than counted.
   const few = (parts, most = NAMED) =>
     parts.length <= most + 1 ? parts : [...parts.slice(0, most), `${parts.length - most} more`];
@@ -81,23 +87,23 @@
     const against = (i, place) => data.rows[i].against.includes(place);
     // What speaks for the class, although something speaks against it.
     function given(i, most) {
-      const told = reason(i).filter((place) => !against(i, place)), but = reason(i).filter((place) => against(i, place));
-      const parts = [and(few(told.map((place) => fact(i, place)), most))];
-      if (but.length) parts.push(`although ${and(few(but.map((place) => fact(i, place)), most))}`);
-      return parts.filter(Boolean).join(", ");
+      const facts = (speaks) => few(reason(i).filter((place) => against(i, place) === speaks).map((place) => fact(i, place)), most);
+      const told = facts(false), but = facts(true), all = [...told, ...but];
+      const parts = [listed(told, all), but.length ? `although ${listed(but, all)}` : ""];
+      return listed(parts.filter(Boolean), all, (some) => some.join(", "));
     }
     const names = (i) => reason(i).map((place) => data.features[unit(i, place)]);
     const guaranteed = (i) => data.rows[i].lower[level];
     const minimality = (i, k) => data.words[data.rows[i].proved[k]];
     const claim = (i) =>
-      data.claims[minimality(i, level)].replace("{delta}", levelText(level)).replace("{size}", reason(i).length);
+      data.claims[data.rows[i].proved[level]].replace("{delta}", levelText(level));
 
     const live = {
       id: (i) => data.ids[i],
       row: (i) => i,
       status,
       class: (i) => (data.rows[i].class < 0 ? "none" : data.classes[data.rows[i].class]),
-      reason: (i) => names(i).join(", "),
+      reason: (i) => listed(names(i), names(i), (some) => some.join(", ")),
       size: (i) => reason(i).length,
       lower: guaranteed,
       proved: (i) => minimality(i, level),
@@ -177,7 +183,7 @@
       const sizes = fine.map((i) => reason(i).length);
       const short = sizes.filter((size) => size <= FEW).length / sizes.length;
       say("level-words", !sizes.length ? "No row has a reason." : `Reasons then have a median of ${count(median(sizes), "feature")} `
-        + `(${smallest(sizes)} to ${largest(sizes)}), of ${data.count}`
+        + `(${smallest(sizes)} to ${largest(sizes)}), of ${whole(data.count)}`
         + `${data.count > FEW ? `; ${share(short)} have at most ${FEW}` : ""}. Over ${data.distribution}.`);
       drawSizes();
       drawFeatures();
@@ -265,8 +271,8 @@
       drawHead();
       const from = printing ? 0 : page * PAGE, part = order.slice(from, from + (printing ? PRINTED : PAGE));
       $("table").tBodies[0].replaceChildren(...part.flatMap((i) => open.has(i) ? [line(i), detail(i)] : [line(i)]));
-      say("found", order.length === n ? count(n, "row") : `${order.length} of ${count(n, "row")}`);
-      say("page", order.length ? `Rows ${from + 1} to ${from + part.length} of ${order.length}` : "No row is left");
+      say("found", order.length === n ? count(n, "row") : `${whole(order.length)} of ${count(n, "row")}`);
+      say("page", order.length ? `Rows ${whole(from + 1)} to ${whole(from + part.length)} of ${whole(order.length)}` : "No row is left");
       $("before").disabled = page === 0;
       $("after").disabled = from + PAGE >= order.length;
     }
@@ -315,7 +321,7 @@
       const told = make("p", { class: "told" },
         `Class ${live.class(i)} is kept with probability at least ${percent(guaranteed(i))} over ${data.distribution}, `
         + (reason(i).length ? `given ${given(i, BARS)}` : "whatever the features are")
-        + ` (${reason(i).length} of ${data.count} features; ${claim(i)}).`);
+        + ` (${whole(reason(i).length)} of ${count(data.count, "feature")}; ${claim(i)}).`);
       const flag = status(i) === "ok" ? null : make("p", { class: "told check" }, `${called(i)} is ${status(i)}: ${data.message[i]}`);
       // No class, so there is nothing to be sure of, nor to speak for.
       if (row.class < 0) return whole(i, flag);

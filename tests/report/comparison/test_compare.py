@@ -381,7 +381,7 @@ def test_tables_words_and_files():
     assert repr(found) == "Comparison(<12 rows, 5 features>)"
     message = (
         "This is not what Comparison.to_json wrote: it must have the format 'sklearn-probsr "
-        "comparison 5', got []."
+        "comparison 6', got []."
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         Comparison.from_json("[]")
