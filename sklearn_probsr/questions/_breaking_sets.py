@@ -18,7 +18,7 @@ from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.questions._hitting_sets import smallest_hitting_set
 from sklearn_probsr.results._listed import listed
 from sklearn_probsr.results._reason import SufficientReason
-from sklearn_probsr.results._scope import Scope
+from sklearn_probsr.results._scope import ALL, Scope
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["BreakingSet", "breaking_set", "breaking_set_of"]
@@ -71,7 +71,7 @@ class BreakingSet:
     prediction: Any
     feature_names: tuple[str, ...]
     distribution: Any
-    scope: Scope = Scope()
+    scope: Scope = ALL
     n_others: int = 1
 
     @property
@@ -175,8 +175,8 @@ def breaking_set_of(decision: Decision) -> BreakingSet:
     if first.size == len(forced) and first.status == "ok":
         raise UnreachableError(
             f"nothing breaks this decision: class {first.prediction} is kept with probability "
-            f"{first.guarantee} over {first.distribution} with {_known_alone(scope)}, which reaches "
-            f"delta = {first.delta:g}. Raise delta to ask for more."
+            f"{first.guarantee} over {first.distribution} with {_known_alone(scope)}, which "
+            f"reaches delta = {first.delta:g}. Raise delta to ask for more."
         )
     prover = decision.law.prover(decision.law.view(decision.row), decision.task)
     if first.status != "ok" and decision.is_hopeless(()):

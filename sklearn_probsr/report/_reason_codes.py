@@ -17,7 +17,7 @@ from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.report._code_book import Book, code_book, code_of
 from sklearn_probsr.report._coded_rows import CodedRow, ReasonCodes
-from sklearn_probsr.results._listed import count, listed
+from sklearn_probsr.results._listed import listed
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
@@ -220,9 +220,8 @@ def _statement(row: CodedRow, delta: float, used: list[str]) -> str:
         f"least {lower_text(row.guarantee.ends()[0], 4)}"
     )
     if row.more_needed:
-        text += (
-            f"; {delta:g} needs at least {count(row.more_needed, 'more feature')} of those with codes"
-        )
+        more = "feature with a code" if row.more_needed == 1 else "features with codes"
+        text += f"; {delta:g} needs at least {row.more_needed} more {more}"
     if row.omitted_principal is not None:
         text += f"; {row.omitted_principal}, which falls short the most, is not among them"
     if used:

@@ -2,9 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-__all__ = ["count", "joined", "listed"]
+__all__ = ["Names", "count", "joined", "listed"]
+
+
+class Names(tuple[str, ...]):
+    """Names in a cell of a frame, which a CSV has as one text: what was told of them.
+
+    Parameters
+    ----------
+    names : sequence of str
+    told : str, callable or None, default=None
+        What they are as a text, or what returns it when it is asked for. None: the names.
+
+    Examples
+    --------
+    >>> cell = Names(["age", "job"], "age = 41; job: cook")
+    >>> cell == ("age", "job"), str(cell), str(Names(["age", "job"]))
+    (True, 'age = 41; job: cook', 'age; job')
+    """
+
+    told: str | Callable[[], str] | None
+
+    def __new__(cls, names: Sequence[str], told: str | Callable[[], str] | None = None) -> Names:
+        found = super().__new__(cls, names)
+        found.told = told
+        return found
+
+    def __str__(self) -> str:
+        if self.told is None:
+            return joined(self)
+        return self.told if isinstance(self.told, str) else self.told()
+
+    def __reduce__(self) -> Any:
+        # A frame in a file holds no explanation.
+        return Names, (tuple(self), str(self))
 
 
 def listed(parts: Sequence[str], although: Sequence[str] = (), last: str = " and ") -> str:
@@ -27,9 +61,7 @@ def listed(parts: Sequence[str], although: Sequence[str] = (), last: str = " and
     """
     ambiguous = any(mark in part for part in (*parts, *although) for mark in (",", ";", " and "))
     told = [
-        joined(some)
-        if ambiguous
-        else last.join(filter(None, [", ".join(some[:-1]), *some[-1:]]))
+        joined(some) if ambiguous else last.join(filter(None, [", ".join(some[:-1]), *some[-1:]]))
         for some in (parts, although)
     ]
     if although:

@@ -15,7 +15,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.results._reason_html import reason_card
-from sklearn_probsr.results._scope import Scope
+from sklearn_probsr.results._scope import ALL, Scope
 from sklearn_probsr.results._sentence import sentence
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class SufficientReason:
     status: str = field(default="ok", repr=False)
     message: str = field(default="", repr=False)
     matches: Matches | None = field(default=None, repr=False)
-    scope: Scope = field(default=Scope(), repr=False)
+    scope: Scope = field(default=ALL, repr=False)
     cost: float = field(default=math.nan, repr=False, compare=False)
     cost_lower: float = field(default=math.nan, repr=False, compare=False)
     priced: bool = field(default=False, repr=False)

@@ -1,4 +1,4 @@
-"""Scope: the sets that an answer speaks of when it says that none is smaller, or that one is best."""
+"""Scope: the sets that an answer speaks of when it says that none is smaller, or one the best."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn_probsr.results._listed import count, listed
 
-__all__ = ["Scope"]
+__all__ = ["ALL", "Scope"]
 
 # More forced features than these are not named.
 _NAMED = 3
@@ -54,11 +54,6 @@ class Scope:
         return cls(forced, bool(task.exclude), task.only, task.max_size)
 
     @property
-    def is_all(self) -> bool:
-        """Whether every set of features was allowed, whatever its size."""
-        return not (self.include or self.exclude or self.only or self.min_rows)
-
-    @property
     def forced(self) -> str:
         """The features that every set has, by name if they are few."""
         return listed(self.include) if len(self.include) <= _NAMED else "the features in include"
@@ -89,3 +84,7 @@ class Scope:
             rows = "row shares" if self.min_rows == 1 else "rows share"
             told += f" that at least {self.min_rows:,} {rows}"
         return told
+
+
+# Nothing was asked for.
+ALL = Scope()

@@ -97,7 +97,8 @@ def _calibrated(estimator: Any, columns: Columns, role: str, follow: Any) -> Dec
         raise InvalidInputError(
             f"{name} must have one sigmoid calibrator and two classes, got {len(fitted)} "
             f"calibrator{'s' if len(fitted) > 1 else ''} with method={method!r} and "
-            f"{len(estimator.classes_)} classes: it is not linear otherwise. Fit it with ensemble=False and method='sigmoid'."
+            f"{len(estimator.classes_)} classes: it is not linear otherwise. Fit it with "
+            "ensemble=False and method='sigmoid'."
         )
     decision: Decision = follow(fitted[0].estimator, columns, "classifier")
     linear = decision.linear

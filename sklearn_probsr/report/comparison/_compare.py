@@ -32,6 +32,7 @@ from sklearn_probsr.report.comparison._table_columns import (
 )
 from sklearn_probsr.report.comparison._valid_rows import ValidRows
 from sklearn_probsr.report.comparison._wide_tables import Wide
+from sklearn_probsr.results._scope import Scope
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["compare", "compare_explained"]

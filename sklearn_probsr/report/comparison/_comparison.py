@@ -29,8 +29,8 @@ from sklearn_probsr.report.comparison._wide_tables import (
 )
 from sklearn_probsr.results._archive import atomically
 from sklearn_probsr.results._checked_json import check_max_bytes, refusing
-from sklearn_probsr.results._listed import count
-from sklearn_probsr.results._scope import Scope
+from sklearn_probsr.results._listed import Names, count
+from sklearn_probsr.results._scope import ALL, Scope
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,7 +108,7 @@ class Comparison:
     index: Any = field(default=None, repr=False)
     left_out: str = field(default="", repr=False)
     rules: str = ""
-    scope: Scope = Scope()
+    scope: Scope = ALL
     threshold: str = ""
     shared: NDArray[np.int8] | None = None
 
@@ -153,6 +153,8 @@ class Comparison:
         import pandas as pd
 
         columns = {name: pd.Series(column) for name, column in self.table.items()}
+        for name in {"reason", "undecided"} & {*columns}:
+            columns[name] = pd.Series([Names(told) for told in self.table[name]], dtype=object)
         return pd.DataFrame(columns).set_axis(self.index)
 
     @cached_property

@@ -96,7 +96,8 @@ def _of_columns(told: SufficientReasons, j: int) -> NDArray[Any]:
         texts = [unit.describe(values, raw) for raw in raws for values in different.tolist()]
         gaps = np.array([isinstance(raw, str) and raw == MISSING for raw in shown.tolist()])
         at = which.reshape(-1) + len(different) * gaps.astype(np.intp)
-        return np.array([*texts, None], dtype=object)[:-1][at]
+        found: NDArray[Any] = np.array([*texts, None], dtype=object)[:-1][at]
+        return found
     each = zip(part.tolist(), told.shown[:, j].tolist(), strict=True)
     return np.array([*(unit.describe(row, raw) for row, raw in each), None], dtype=object)[:-1]
 

@@ -94,7 +94,9 @@ def roles(
             np.flatnonzero(comparison.shared[i] & bit).tolist() for bit in (EVERY, SOME, OPEN)
         )
         proved = table["minimality"][i] == "minimum"
-        words = shared_words(names, int(size), (every, some, undecided) if proved else None, comparison.scope)
+        words = shared_words(
+            names, int(size), (every, some, undecided) if proved else None, comparison.scope
+        )
         told = {"roles": codes[i, listed[i]].tolist(), "shared": visible(words)}
         found.append(told if status[i] == "ok" else {})
     return found

@@ -39,10 +39,11 @@ def summary(found: Compared) -> str:
         best = np.mean(table["minimality"] == "best-of-size")
         but = f"; in {_share(best)} of the rows {found.delta:g} is not reached so" if best else ""
         lines.append(f"{found.rules}{but}.")
+    may_be = "that allows" if found.rules else "possible"
     lines += [
         f"A reason has {_middle(size)} features of {len(found.feature_names):,}"
         f"{short if len(found.feature_names) > _FEW else ''}. {_share(proved)} are proved to be as "
-        f"{'small' if cost is None else 'cheap'} as {'that allows' if found.rules else 'possible'}.",
+        f"{'small' if cost is None else 'cheap'} as {may_be}.",
         *_beside(found),
         f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
         f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
@@ -90,7 +91,8 @@ def _shared(found: Compared) -> list[str]:
     every, some = (known_sizes(found.table[name]) for name in COUNTS)
     if not len(every) or not len(some):
         return []
-    return [f"In every reason of that size are {_middle(every)} features, in some {_middle(some)}."]
+    size = f"that size{found.scope.words()}"
+    return [f"In every reason of {size} are {_middle(every)} features, in some {_middle(some)}."]
 
 
 def table_in_markdown(found: Compared, max_rows: int, flagged: bool) -> str:

@@ -15,8 +15,9 @@ _HELP = {
     "id": ("Id", "What the row is called in the data."),
     "status": (
         "Status",
-        "ok, or why the row is no part of the summary: unreachable (no set that was found of "
-        "the features allowed reaches {delta}; the best one is shown), invalid (the model does not take the row).",
+        "ok, or why the row is no part of the summary: unreachable (no set found of the features "
+        "allowed is proved to reach {delta}; the best one is shown), invalid (the model does not "
+        "take the row).",
     ),
     "class": ("Class", "What the model predicts for the row."),
     "probability": (
@@ -38,9 +39,10 @@ _HELP = {
     "proved": (
         "Proved",
         "What is proved. minimum: no {better} set{sets} reaches the probability asked for; "
-        "subset-minimal: none of its features{others} can be left out; locally-minimal: no single one "
-        "can; near-: the same, up to cases that stayed undecided; best-of-size: the best set found "
-        "of as many features as it may have, which does not reach that probability (brown).",
+        "subset-minimal: none of its features{others} can be left out; locally-minimal: no single "
+        "one can; near-: the same, up to cases that stayed undecided; best-of-size: the best set "
+        "found of as many features as it may have, which is not proved to reach that probability "
+        "(brown).",
     ),
     "margin": (
         "Margin",

@@ -95,10 +95,11 @@ def _tiles(comparison: Compared) -> list[dict[str, str]]:
         return []
     table = {name: column[fine] for name, column in comparison.table.items()}
     short = np.mean(table["top_shap_guarantee_lower"] < comparison.delta)
+    features = count(len(comparison.feature_names), "feature")
     proved, priced = np.mean(table["minimality"] == "minimum"), "cost" in table
     found = [
         ("Features in a reason", _median(table["reason_size"]),
-         f"The median, for a guarantee of {delta}, of {count(len(comparison.feature_names), 'feature')}."),
+         f"The median, for a guarantee of {delta}, of {features}."),
         ("By |SHAP| instead", _median(table["abs_shap_size"]),
          f"The median of how many features with the largest absolute SHAP values reach {delta}."),
         ("SHAP falls short", f"{100 * short:.0f}%",

@@ -166,5 +166,3 @@ def _bars(*parts: tuple[str, int], of: int) -> list[dict[str, Any]]:
             found.append({"kind": kind, "x": f"{start:.3f}", "width": f"{width:.3f}"})
         start += width
     return found
-
-
