@@ -55,7 +55,7 @@ def shared_words(
     if perhaps:
         left = f" and {len(perhaps) - _NAMED} more" if len(perhaps) > _NAMED else ""
         known = f"{others}, and" if more else "in some there is"
-        others = f"{known} perhaps {listed(perhaps[:_NAMED], last=', ')}{left}"
+        others = f"{known} perhaps {listed(perhaps[:_NAMED])}{left}"
     told = f" ({sizes})" if sized else ""
-    needed = listed(needs, last=", ") or "no feature in particular"
+    needed = listed(needs) or "no feature in particular"
     return f"Every reason of this size{told}{scope.words()} needs {needed}; {others}."

@@ -41,32 +41,38 @@ class Names(tuple[str, ...]):
         return Names, (tuple(self), str(self))
 
 
-def listed(parts: Sequence[str], although: Sequence[str] = (), last: str = " and ") -> str:
-    """List facts or names by commas, or by semicolons if one of them has a comma or "and" inside.
+def listed(parts: Sequence[str], although: Sequence[str] = ()) -> str:
+    """List facts or names in a sentence, so that it can be read which there are.
+
+    They stand behind each other by commas and "and"; by semicolons, if one of them has a comma, a
+    semicolon or "and" inside. What then could still be taken for two is quoted.
 
     Parameters
     ----------
     parts : sequence of str
     although : sequence of str, default=()
         Those that stand behind "although".
-    last : str, default=" and "
-        What stands before the last one, where commas do.
 
     Examples
     --------
-    >>> listed(["age = 41", "job: cook", "debt = 0"])
-    'age = 41, job: cook and debt = 0'
+    >>> listed(["age = 41", "job: cook", "debt = 0"], although=["home: rented"])
+    'age = 41, job: cook and debt = 0, although home: rented'
     >>> listed(["age in [30, 45)", "job: cook"], although=["debt = 9"])
     'age in [30, 45); job: cook; although debt = 9'
     """
-    ambiguous = any(mark in part for part in (*parts, *although) for mark in (",", ";", " and "))
-    told = [
-        joined(some) if ambiguous else last.join(filter(None, [", ".join(some[:-1]), *some[-1:]]))
-        for some in (parts, although)
-    ]
-    if although:
-        told[1] = f"although {told[1]}"
-    return ("; " if ambiguous else ", ").join(filter(None, told))
+    everything = [*parts, *although]
+    if not any(mark in part for part in everything for mark in (",", ";", " and ")):
+        between, told = ", ", [_and(parts), _and(although)]
+    elif len(everything) == 1 and " and " in everything[0]:
+        between, told = "", [f"“{part}”" for part in everything]
+        told = [*told, ""] if parts else ["", *told]
+    else:
+        between, told = "; ", [joined(parts), joined(although)]
+    return between.join(filter(None, [told[0], f"although {told[1]}" if although else ""]))
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
 def count(n: int, noun: str) -> str:
@@ -81,7 +87,7 @@ def count(n: int, noun: str) -> str:
 
 
 def joined(parts: Sequence[str]) -> str:
-    """List them by semicolons; what has one itself stands in quotation marks.
+    """List them in a cell, by semicolons; what has one itself is quoted.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.results._listed import listed
+from sklearn_probsr.results._listed import joined
 from sklearn_probsr.results._notebook_html import (
     SHOWN_ROWS,
     bound,
@@ -80,9 +80,7 @@ def reasons_table(
         cells = [
             label,
             reason.prediction if known else "",
-            (listed(marked_facts(reason), last=", ") or "whatever the features are")
-            if known
-            else "",
+            (joined(marked_facts(reason)) or "whatever the features are") if known else "",
             reason.size if known else "",
             bound(_sure(reason.guarantee)) if known else "",
             reason.minimality,

@@ -12,7 +12,7 @@ from sklearn_probsr.report.comparison._compared import Compared, known_sizes
 from sklearn_probsr.report.comparison._row_names import ids_of
 from sklearn_probsr.report.comparison._shared_members import COUNTS
 from sklearn_probsr.results._inert_text import markdown
-from sklearn_probsr.results._listed import count, listed
+from sklearn_probsr.results._listed import count, joined
 
 __all__ = ["cell", "summary", "table_in_markdown"]
 
@@ -135,7 +135,7 @@ def _least(value: Any) -> str:
 def cell(name: str, value: Any) -> str:
     """Return a cell of the table as text."""
     if name == "reason":
-        return listed(list(map(str, value)), last=", ")
+        return joined(list(map(str, value)))
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if name.endswith("lower"):

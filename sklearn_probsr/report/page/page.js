@@ -35,10 +35,15 @@
   const count = (n, word) => `${whole(n)} ${word}${n === 1 ? "" : "s"}`;
   const and = (parts) =>
     parts.length < 2 ? parts.join("") : parts.slice(0, -1).join(", ") + " and " + parts[parts.length - 1];
-  // Facts with a comma or an "and" inside are told apart by semicolons, and those with these are quoted.
-  const quoted = (text) => (text.includes(";") ? `“${text}”` : text);
-  const listed = (parts, all = parts, join = and) =>
-    all.some((text) => /[,;]| and /.test(text)) ? parts.map(quoted).join("; ") : join(parts);
+  // In sentences by commas, or, where one has a comma or an "and" inside, by semicolons; as Python's.
+  const cell = (parts) => parts.map((text) => (text.includes(";") ? `“${text}”` : text)).join("; ");
+  function listed(parts, although = []) {
+    const all = [...parts, ...although];
+    const [between, told] = !all.some((text) => /[,;]| and /.test(text)) ? [", ", [and(parts), and(although)]]
+      : all.length === 1 && all[0].includes(" and ") ? ["", [parts, although].map((some) => some.map((text) => `“${text}”`).join(""))]
+      : ["; ", [cell(parts), cell(although)]];
+    return [told[0], although.length ? `although ${told[1]}` : ""].filter(Boolean).join(between);
+  }
   // The first few; one more is named rather than counted.
   const few = (parts, most = NAMED) =>
     parts.length <= most + 1 ? parts : [...parts.slice(0, most), `${parts.length - most} more`];
@@ -88,9 +93,7 @@
     // What speaks for the class, although something speaks against it.
     function given(i, most) {
       const facts = (speaks) => few(reason(i).filter((place) => against(i, place) === speaks).map((place) => fact(i, place)), most);
-      const told = facts(false), but = facts(true), all = [...told, ...but];
-      const parts = [listed(told, all), but.length ? `although ${listed(but, all)}` : ""];
-      return listed(parts.filter(Boolean), all, (some) => some.join(", "));
+      return listed(facts(false), facts(true));
     }
     const names = (i) => reason(i).map((place) => data.features[unit(i, place)]);
     const guaranteed = (i) => data.rows[i].lower[level];
@@ -103,7 +106,7 @@
       row: (i) => i,
       status,
       class: (i) => (data.rows[i].class < 0 ? "none" : data.classes[data.rows[i].class]),
-      reason: (i) => listed(names(i), names(i), (some) => some.join(", ")),
+      reason: (i) => cell(names(i)),
       size: (i) => reason(i).length,
       lower: guaranteed,
       proved: (i) => minimality(i, level),
