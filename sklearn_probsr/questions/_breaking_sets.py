@@ -14,7 +14,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._prover import Prover, last_place
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.questions._asked_decision import Decision
+from sklearn_probsr.questions._asked_decision import Decision, reaches
 from sklearn_probsr.questions._hitting_sets import smallest_hitting_set
 from sklearn_probsr.results._listed import listed
 from sklearn_probsr.results._reason import SufficientReason
@@ -92,20 +92,19 @@ class BreakingSet:
             "subset-minimal": "none of them can be spared",
         }
         names, claim = listed(self.feature_names), claims.get(self.minimality, "fewer may do")
-        if not self.n_others:
-            return (
-                f"Without {names} no others are left, and with {known}, {kept} {over}, less than "
-                f"{self.delta:g} ({claim})."
-            )
-        kind = self.scope.kind.removeprefix("the ") or "features"
-        others = f"{'' if kind.startswith(self.scope.only) else 'the '}other {kind}"
-        others += f" with {self.scope.forced}" if self.scope.include else ""
-        none = f"Without {names} no set of {others}" if names else f"No set of {others}"
         if not names:
-            none, claim = none.replace("other ", "", 1), "nothing need be left out to break it"
+            claim = "nothing need be left out to break it"
+        if not self.n_others:
+            left = f"no others{f' of {self.scope.kind}' if self.scope.kind else ''} are left"
+            left = f"Without {names} {left}" if names else "No features are allowed"
+            return f"{left}, and with {known}, {kept} {over}, less than {self.delta:g} ({claim})."
+        kind = self.scope.kind.removeprefix("the ") or "features"
+        others = f"the other {kind}" if names else f"the {kind}"
+        others += f" with {self.scope.forced}" if self.scope.include else ""
         return (
-            f"{none} keeps class {self.prediction} with probability {self.delta:g} {over}: the "
-            f"best found keeps it with {self.guarantee} ({claim})."
+            f"{f'Without {names} no' if names else 'No'} set of {others} keeps class "
+            f"{self.prediction} with probability {self.delta:g} {over}: the best found keeps it "
+            f"with {self.guarantee} ({claim})."
         )
 
 
@@ -172,14 +171,14 @@ def breaking_set_of(decision: Decision) -> BreakingSet:
     """Find the breaking set of a decision."""
     first, forced = decision.reason(), decision.task.include
     scope = replace(first.scope, max_size=None)
-    if first.size == len(forced) and first.status == "ok":
+    if first.size == len(forced) and reaches(first):
         raise UnreachableError(
             f"nothing breaks this decision: class {first.prediction} is kept with probability "
             f"{first.guarantee} over {first.distribution} with {_known_alone(scope)}, which "
             f"reaches delta = {first.delta:g}. Raise delta to ask for more."
         )
     prover = decision.law.prover(decision.law.view(decision.row), decision.task)
-    if first.status != "ok" and decision.is_hopeless(()):
+    if not reaches(first) and decision.is_hopeless(()):
         found, minimality, least = set[int](), "minimum", 0
     elif prover.view.chain:
         found, minimality, least = _by_rank(prover)
@@ -232,7 +231,8 @@ class _Duality:
 
     def __init__(self, decision: Decision, first: SufficientReason) -> None:
         self.decision = decision
-        self.met = [frozenset(first.features)]
+        self.forced = frozenset(decision.task.include)  # they are in every set, and break none
+        self.met = [frozenset(first.features) - self.forced]
         effort = decision.task.effort
         self.until = time.monotonic() + effort.time_limit
         self.over = self.until + _FOR_SPARING * effort.time_limit
@@ -258,10 +258,10 @@ class _Duality:
         barred, met = set(barred), False
         while not met or time.monotonic() <= self.until:
             reason = self.decision.reason(exclude=sorted(barred))
-            if reason.status != "ok":
+            if not reaches(reason):
                 return met
-            self.met.append(frozenset(reason.features))
-            barred |= set(reason.features)
+            self.met.append(frozenset(reason.features) - self.forced)
+            barred |= self.met[-1]
             met = True
         return met
 
@@ -289,7 +289,7 @@ class _Duality:
             elif decision.is_hopeless(chosen - {u}):
                 chosen.discard(u)
             else:
-                open_ones |= decision.reason(exclude=sorted(chosen - {u})).status != "ok"
+                open_ones |= not reaches(decision.reason(exclude=sorted(chosen - {u})))
         if len(chosen) == least and not open_ones:
             return chosen, "minimum", least
         return chosen, "near-subset-minimal" if open_ones else "subset-minimal", least

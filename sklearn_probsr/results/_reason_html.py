@@ -29,10 +29,9 @@ def reason_card(reason: Any, called: Any = None, more: str = "") -> str:
         told = "No class, no reason" if called is None else f"Row {called}: no class, no reason"
         return card(line(told, head=True), line(reason.message))
     head = "Class " if called is None else f"Row {called}: class "
-    held = f" is kept with probability at least {_sure(reason.guarantee)}"
-    trust = reason.guarantee.confidence
-    if trust < 1:
-        held += f", with confidence {lower_text(trust, 9)}"
+    held, trust = f" is kept with probability at least {_sure(reason.guarantee)}", ""
+    if reason.guarantee.confidence < 1:
+        trust = f", with confidence {lower_text(reason.guarantee.confidence, 9)}"
     given = ", given" if reason.facts else ", whatever the features are"
     size = f"{count_text(reason)}; {claim(reason)}."
     over = f"Over {reason.distribution}."
@@ -40,7 +39,7 @@ def reason_card(reason: Any, called: Any = None, more: str = "") -> str:
         held = f" is kept in at least {_sure(reason.guarantee)} of the rows that share these facts"
         given, over = "", str(reason)
     parts = [
-        line(head, strong(reason.prediction), held, given, head=True),
+        line(head, strong(reason.prediction), held, trust, given, head=True),
         bullets(marked_facts(reason)),
         line(size),
         line(over),

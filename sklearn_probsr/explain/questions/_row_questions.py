@@ -22,7 +22,6 @@ from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.questions._breaking_sets import BreakingSet, breaking_set_of
 from sklearn_probsr.questions._outlook import Outlook
 from sklearn_probsr.results._reasons import SufficientReasons
-from sklearn_probsr.search._arguments import Options
 
 __all__ = ["RowQuestions"]
 
@@ -79,7 +78,7 @@ class RowQuestions:
         """Return the alternatives of rows whose reasons are known; None of those flagged."""
         self._check_proves()
         fine = [i for i, status in enumerate(reasons.status.tolist()) if status == "ok"]
-        decisions = self._decisions(taken, self._question.options)
+        decisions = self._decisions(taken)
         said = alternatives_of([decisions[i] for i in fine], [reasons[i] for i in fine], limit)
         found: list[Alternatives | None] = [None] * len(taken)
         for i, one in zip(fine, said, strict=True):
@@ -114,9 +113,7 @@ class RowQuestions:
         self._check_proves()
         taken = sift(self._subject, X, self.on_error)
         found: list[BreakingSet | None] = [None] * len(taken)
-        # Of any size, and none that only may reach delta: a set breaks the decision or does not.
-        asked = replace(self._question.options, max_size=None, epsilon=None)
-        for at, decision in zip(taken.at.tolist(), self._decisions(taken, asked), strict=True):
+        for at, decision in zip(taken.at.tolist(), self._decisions(taken), strict=True):
             try:
                 found[at] = breaking_set_of(decision)
             except UnreachableError:  # nothing need be known of this row
@@ -175,8 +172,13 @@ class RowQuestions:
                 "explainer looks for the cheapest. Ask one that was made without cost."
             )
 
-    def _decisions(self, taken: Sifted, options: Options) -> list[Decision]:
-        """Return the decisions of rows that are valid."""
+    def _decisions(self, taken: Sifted) -> list[Decision]:
+        """Return the decisions of rows that are valid.
+
+        A set reaches delta or does not: that it is small enough to be told, or as good as reaches
+        it, is of no account.
+        """
+        options = replace(self._question.options, max_size=None, epsilon=None)
         return [Decision(self.law, row, options) for row in taken.valid]
 
 

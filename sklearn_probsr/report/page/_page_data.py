@@ -143,10 +143,10 @@ def _rows(comparison: Compared, words: list[tuple[str, bool]]) -> list[dict[str,
     changes = _changes(sets, places)
     against = np.take_along_axis(growth.against, order, axis=1)
     lower = np.array([_parts(level) for level in growth.lower]).T.tolist()
-    places = np.zeros(growth.minimality.shape, dtype=np.intp)
+    claimed = np.zeros(growth.minimality.shape, dtype=np.intp)
     for k, (word, refuted) in enumerate(words):
-        places[(growth.minimality == word) & (growth.refuted == refuted)] = k
-    proved = places.T.tolist()
+        claimed[(growth.minimality == word) & (growth.refuted == refuted)] = k
+    proved = claimed.T.tolist()
     known = {label: k for k, label in enumerate(comparison.classes)}
     won = [known.get(label, -1) for label in comparison.table["prediction"].tolist()]
     others = (~listed).sum(axis=1).tolist()
