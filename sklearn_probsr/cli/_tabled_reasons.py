@@ -12,7 +12,7 @@ from sklearn_probsr.cli._case import Case
 from sklearn_probsr.cli._spoken_reasons import to_json
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.model._value_text import unnamed
+from sklearn_probsr.model._value_text import exact_text, unnamed
 from sklearn_probsr.results._archive import atomically
 from sklearn_probsr.results._inert_text import csv_frame, markdown
 from sklearn_probsr.results._listed import count, joined
@@ -76,12 +76,13 @@ def summed_up(told: dict[str, Any], n: int, sizes: NDArray[Any], claims: NDArray
 
     ``told`` has the names of the data and the distribution, and delta.
     """
-    head = f"{count(n, 'row')} of {told['data']}, delta = {told['delta']:g}, over "
+    head = f"{count(n, 'row')} of {told['data']}, delta = {exact_text(told['delta'])}, over "
     lines = [f"{head}{told['distribution']}."]
     if len(sizes):
         proved, best = np.mean(claims == "minimum"), np.mean(claims == "best-of-size")
         small = "cheap" if "cost" in told else "small"
-        short = f" In {best:.0%} of the rows {told['delta']:g} is not reached." if best else ""
+        level = exact_text(told["delta"])
+        short = f" In {best:.0%} of the rows no set found surely reaches {level}." if best else ""
         lines.append(
             f"A reason has {np.median(sizes):g} (median, {sizes.min()} to {sizes.max()}) features; "
             f"{proved:.0%} are proved to be as {small} as possible.{short}"

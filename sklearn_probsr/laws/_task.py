@@ -15,6 +15,7 @@ from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.laws._feature_sets import FeatureSets, SetsWriter
 from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._value_text import exact_text
 
 __all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable", "visits_in"]
 
@@ -347,7 +348,5 @@ def unreachable(task: Task, what: str, known: str, over: str) -> str:
     hint = f"{fewer}, lower delta, or set max_size to get the best set all the same."
     if task.flag:  # it is there already
         hint = f"{fewer}, or lower delta."
-    return (
-        f"delta = {float(task.delta):g} {what} for {_THIS_ROW} {task.barring}: {known} ({over}). "
-        f"{hint}"
-    )
+    told = f"delta = {exact_text(float(task.delta))} {what} for {_THIS_ROW} {task.barring}"
+    return f"{told}: {known} ({over}). {hint}"

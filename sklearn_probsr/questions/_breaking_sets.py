@@ -14,6 +14,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._prover import Prover, last_place
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.questions._asked_decision import Decision, reaches
 from sklearn_probsr.questions._hitting_sets import smallest_hitting_set
 from sklearn_probsr.results._listed import listed
@@ -82,10 +83,11 @@ class BreakingSet:
     def __str__(self) -> str:
         kept = f"class {self.prediction} is kept with probability {self.guarantee}"
         over, known = f"over {self.distribution}", _known_alone(self.scope)
+        level = exact_text(self.delta)
         if self.minimality == "undecided":
             return (
                 f"It stays undecided whether anything breaks this decision: with {known}, {kept} "
-                f"{over}, which may or may not reach {self.delta:g}."
+                f"{over}, which may or may not reach {level}."
             )
         claims = {
             "minimum": "no fewer features break it",
@@ -97,13 +99,13 @@ class BreakingSet:
         if not self.n_others:
             left = f"no others{f' of {self.scope.kind}' if self.scope.kind else ''} are left"
             left = f"Without {names} {left}" if names else "No features are allowed"
-            return f"{left}, and with {known}, {kept} {over}, less than {self.delta:g} ({claim})."
+            return f"{left}, and with {known}, {kept} {over}, less than {level} ({claim})."
         kind = self.scope.kind.removeprefix("the ") or "features"
         others = f"the other {kind}" if names else f"the {kind}"
         others += f" with {self.scope.forced}" if self.scope.include else ""
         return (
             f"{f'Without {names} no' if names else 'No'} set of {others} keeps class "
-            f"{self.prediction} with probability {self.delta:g} {over}: the best found keeps it "
+            f"{self.prediction} with probability {level} {over}: the best found keeps it "
             f"with {self.guarantee} ({claim})."
         )
 
@@ -175,11 +177,13 @@ def breaking_set_of(decision: Decision) -> BreakingSet:
         raise UnreachableError(
             f"nothing breaks this decision: class {first.prediction} is kept with probability "
             f"{first.guarantee} over {first.distribution} with {_known_alone(scope)}, which "
-            f"reaches delta = {first.delta:g}. Raise delta to ask for more."
+            f"reaches delta = {exact_text(first.delta)}. Raise delta to ask for more."
         )
     prover = decision.law.prover(decision.law.view(decision.row), decision.task)
-    if not reaches(first) and decision.is_hopeless(()):
+    if not reaches(first):  # no reason was found, so that none can be hit
         found, minimality, least = set[int](), "minimum", 0
+        if not decision.is_hopeless(()):
+            found, minimality, least = _Duality(decision, first).pruned(0)
     elif prover.view.chain:
         found, minimality, least = _by_rank(prover)
     else:
@@ -251,7 +255,7 @@ class _Duality:
                 break
             if time.monotonic() > self.until:
                 break
-        return self._pruned(least)
+        return self.pruned(least)
 
     def _meet(self, barred: set[int]) -> bool:
         """Meet reasons that a set does not hit, each disjoint from those met before it."""
@@ -270,7 +274,7 @@ class _Duality:
         """Whether all of the time is up, also that for sparing features."""
         return time.monotonic() > self.over
 
-    def _pruned(self, least: int) -> tuple[set[int], str, int]:
+    def pruned(self, least: int) -> tuple[set[int], str, int]:
         """Leave features out, the most telling first, until it breaks; spare what can be spared."""
         decision = self.decision
         members = decision.law.prover(decision.law.view(decision.row), decision.task).members

@@ -18,6 +18,7 @@ from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.questions._asked_decision import Decision, reaches
 from sklearn_probsr.questions._next_feature import gain_of, next_frame
 from sklearn_probsr.questions._partial_row import PartialRow
@@ -324,7 +325,7 @@ class Outlook:
 
     def __str__(self) -> str:
         best = self._probabilities[self._likeliest]
-        level = f"{float(self.delta):g}"
+        level = f"{exact_text(float(self.delta))}"
         word = {
             True: f"settled at {level}",
             False: f"not settled at {level}",

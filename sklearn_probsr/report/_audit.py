@@ -10,6 +10,7 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
+from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.results._listed import count, listed
 from sklearn_probsr.results._notebook_html import card, line, strong, table
@@ -233,7 +234,7 @@ class Audit:
         names = listed(self.protected)
         return (
             f"Of {count(told['rows'], 'decision')}, {told['free']:.0%} have a reason without "
-            f"{names} that keeps the class with probability {self.delta:g} over "
+            f"{names} that keeps the class with probability {exact_text(self.delta)} over "
             f"{self.distribution}, and "
             f"{told['only_through']:.0%} can only be reached through {names} "
             f"({told['undecided']:.0%} undecided). In {told['flips']:.0%} the class may change "

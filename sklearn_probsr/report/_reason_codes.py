@@ -15,6 +15,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.report._code_book import Book, code_book, code_of
 from sklearn_probsr.report._coded_rows import CodedRow, ReasonCodes
 from sklearn_probsr.results._listed import listed
@@ -221,7 +222,7 @@ def _statement(row: CodedRow, delta: float, used: list[str]) -> str:
     )
     if row.more_needed:
         more = "feature with a code" if row.more_needed == 1 else "features with codes"
-        text += f"; {delta:g} needs at least {row.more_needed} more {more}"
+        text += f"; {exact_text(delta)} needs at least {row.more_needed} more {more}"
     if row.omitted_principal is not None:
         text += f"; {row.omitted_principal}, which falls short the most, is not among them"
     if used:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.results._listed import joined
+from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.results._listed import count, joined
 from sklearn_probsr.results._notebook_html import (
     SHOWN_ROWS,
     bound,
@@ -88,9 +89,9 @@ def reasons_table(
         if flagged:
             cells.append("ok" if reason.status == "ok" else f"{reason.status}: {reason.message}")
         rows.append(cells)
-    more = f"{total - len(told):,} more rows." if total > len(told) else ""
-    count = f"{total:,} row{'' if total == 1 else 's'}"
-    head = line("Sufficient reasons of ", strong(count), f" at delta = {delta:g}", head=True)
+    more = f"{count(total - len(told), 'more row')}." if total > len(told) else ""
+    level = f" at delta = {exact_text(delta)}"
+    head = line("Sufficient reasons of ", strong(count(total, "row")), level, head=True)
     shown = table([*headings, *(["status"] if flagged else [])], rows, more)
     return card(head, line(f"Over {over}."), shown)
 

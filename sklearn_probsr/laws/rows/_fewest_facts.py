@@ -22,6 +22,7 @@ from sklearn_probsr.engines.rows._telling_facts import grown
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws.rows._matched_rows import and_all
 from sklearn_probsr.laws.rows._neighbours import Neighbours
+from sklearn_probsr.model._value_text import exact_text
 
 __all__ = ["fewest_facts", "rules_of"]
 
@@ -232,9 +233,10 @@ class _Search:
         kept = ["with the features in include"] if task.include else []
         kept += [task.barring] if task.restricted or task.exclude else []
         barred = f" {' and '.join(kept)}" if kept else ""
+        level = exact_text(float(task.delta))
         return (
-            f"delta = {float(task.delta):g} {what} for this row{barred}: of the sets that at least "
+            f"delta = {level} {what} for this row{barred}: of the sets that at least "
             f"min_rows = {least} of the {rows:,} rows searched share, the best "
-            f"{'' if proved else 'found '}keeps the class in {good:,} of {good + bad:,}. Lower "
-            f"delta or min_rows{hint}."
+            f"{'' if proved else 'found '}by Wilson's lower bound keeps the class in {good:,} of "
+            f"{good + bad:,}. Lower delta or min_rows{hint}."
         )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.explain.jobs._batches import Question
 from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._task import Task
+from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.results._listed import count, listed
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
@@ -90,8 +91,8 @@ def gaps(
     told = {}
     for name, what in (
         ("sure_size", "certainty is"),
-        ("abs_shap_size", f"{delta:g} is"),
-        ("signed_shap_size", f"{delta:g} is"),
+        ("abs_shap_size", f"{exact_text(delta)} is"),
+        ("signed_shap_size", f"{exact_text(delta)} is"),
     ):
         n = int(np.count_nonzero(np.isnan(table[name])))
         if n and name not in known:

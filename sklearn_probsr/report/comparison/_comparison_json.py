@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.laws._feature_sets import FeatureSets
+from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.report.comparison._growth import Growth
 from sklearn_probsr.report.comparison._shared_members import COUNTS, read_shared
 from sklearn_probsr.report.comparison._table_json import claims, read_columns
@@ -80,7 +81,7 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
     growth = _growth(held["growth"], shape)
     missing = _missing(held["missing"])
     if delta not in growth.levels:
-        raise UnsoundError(f"growth.levels must hold delta, {delta:g}")
+        raise UnsoundError(f"growth.levels must hold delta, {exact_text(delta)}")
     found = {
         "table": read_columns(held["table"], mask, names, classes, others, missing),
         "shap_values": read_table(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.report.comparison._compared import Compared, known_sizes
 from sklearn_probsr.report.comparison._row_names import ids_of
 from sklearn_probsr.report.comparison._shared_members import COUNTS
@@ -25,7 +26,7 @@ _ORDERS = ("abs_shap", "signed_shap", "sure")
 def summary(found: Compared) -> str:
     """Say in plain words what a comparison without flagged rows says."""
     n, table = len(found), found.table
-    head = f"{count(n, 'row')}, delta = {found.delta:g}, over {found.distribution}."
+    head = f"{count(n, 'row')}, delta = {exact_text(found.delta)}, over {found.distribution}."
     if found.left_out:
         head += f"\n{found.left_out}"
     if not n:
@@ -37,7 +38,8 @@ def summary(found: Compared) -> str:
     lines, cost = [head], table.get("cost")
     if found.rules:
         best = np.mean(table["minimality"] == "best-of-size")
-        but = f"; in {_share(best)} of the rows {found.delta:g} is not reached so" if best else ""
+        reach = f"no set found so surely reaches {exact_text(found.delta)}"
+        but = f"; in {_share(best)} of the rows {reach}" if best else ""
         lines.append(f"{found.rules}{but}.")
     may_be = "that allows" if found.rules else "possible"
     lines += [
@@ -47,7 +49,7 @@ def summary(found: Compared) -> str:
         *_beside(found),
         f"Stopping at as many features as the reason has, those with the largest |SHAP| keep "
         f"the class in {_least(np.median(top))} (median); {_share(enough)} of the rows "
-        f"reach {found.delta:g}.",
+        f"reach {exact_text(found.delta)}.",
         f"They share {_share(np.mean(table['overlap']))} of their features with the reason "
         f"(mean Jaccard overlap); {np.mean(table['hurting']):.1f} of them speak against the "
         "prediction.",
@@ -66,7 +68,7 @@ def summary(found: Compared) -> str:
         lines.append(
             f"{name}: {_middle(table[f'{name}_size'])} features, which keep the class in "
             f"{_least(np.median(known))} (median); {_share(np.mean(known >= found.delta))} of "
-            f"the rows reach {found.delta:g}."
+            f"the rows reach {exact_text(found.delta)}."
         )
     lines += [f"{name} is missing: {reason}" for name, reason in found.missing.items()]
     return "\n".join(lines)

@@ -103,7 +103,7 @@ _MORE = "The reason for {delta}"
 
 
 def percent(level: float) -> str:
-    return f"{100 * level:.6g}%"
+    return f"{100 * level:.12g}%"
 
 
 def status_of(comparison: Compared) -> list[str]:

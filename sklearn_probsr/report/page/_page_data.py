@@ -143,7 +143,7 @@ def _rows(comparison: Compared, words: list[tuple[str, bool]]) -> list[dict[str,
     changes = _changes(sets, places)
     against = np.take_along_axis(growth.against, order, axis=1)
     lower = np.array([_parts(level) for level in growth.lower]).T.tolist()
-    claimed = np.zeros(growth.minimality.shape, dtype=np.intp)
+    claimed: NDArray[np.intp] = np.zeros(growth.minimality.shape, dtype=np.intp)
     for k, (word, refuted) in enumerate(words):
         claimed[(growth.minimality == word) & (growth.refuted == refuted)] = k
     proved = claimed.T.tolist()

@@ -69,7 +69,7 @@
     const status = (i) => (data.status ? data.status[i] : "ok");
     const fine = order.filter((i) => status(i) === "ok");
 
-    const levelText = (k) => +(100 * data.levels[k]).toPrecision(6) + "%";
+    const levelText = (k) => +(100 * data.levels[k]).toPrecision(12) + "%";
     // A row's set at each level: places in its own list of features, of which the page holds the changes.
     const sets = data.rows.map((row) => {
       const held = Array(row.units.length / 3).fill(false), places = [...held.keys()];
