@@ -102,9 +102,9 @@ class Decided:
         if "supporting" in sets.only:
             others -= {u for u in others if self.leanings[u] <= 0}
         for chosen in self.shares:
-            if include <= chosen <= include | others:
-                if sets.most is None or len(chosen) <= sets.most:
-                    yield chosen
+            small = sets.most is None or len(chosen) <= sets.most
+            if small and include <= chosen <= include | others:
+                yield chosen
 
     @cached_property
     def leanings(self) -> list[int]:

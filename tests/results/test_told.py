@@ -12,7 +12,6 @@ from html.parser import HTMLParser
 from itertools import combinations, product
 from typing import Any
 
-import numpy as np
 import pytest
 
 from sklearn_probsr import (
@@ -81,8 +80,7 @@ def check_claim(
     case: Decided, claim: told.Claim, some: frozenset[int], confidence: Fraction = Fraction(1)
 ) -> None:
     """Hold what is claimed of the size of a set against all the sets that it speaks of."""
-    words, share = claim.words, case.shares[some]
-    level = level_of(case)
+    words, share, level = claim.words, case.shares[some], level_of(case)
     assert claim.level in (None, level)
     least = getattr(case.distribution, "min_rows", None)
     if words == "too few rows":
@@ -94,35 +92,38 @@ def check_claim(
     if words not in told_of_parts:
         assert some in set(case.inside(claim.sets))
         assert claim.sets.min_rows == least
-    asked = level + claim.slack
     if words in ("no smaller set", "no cheaper set"):
-        measure = len if words == "no smaller set" else case.price
-        assert (words == "no cheaper set") == ("cost" in case.options)
-        for other in case.inside(claim.sets):
-            assert measure(other) >= measure(some) or case.shares[other] < asked, (other, words)
+        check_smallest(case, claim, some)
     elif words.startswith("the best found"):
         assert claim.sets.most == case.options.get("max_size")
-        if words.endswith("not reached"):
-            assert share < level
-        elif words.endswith("not proved"):
-            # Nothing is left open where a bound is not near the level.
-            assert confidence < 1 or abs(share - level) < Fraction(1, 1000)
-        else:
-            assert share < level
-    elif words == "none can be left out":
-        kept = case.named(claim.beside)
-        for size in range(len(some)):
-            for part in combinations(some, size):
-                assert not kept <= set(part) or case.shares[frozenset(part)] < level, part
-    elif words == "no single one of them can be left out":
-        for u in some - case.named(claim.beside):
-            assert case.shares[some - {u}] < level
+        # Nothing is left open where a bound is not near the level.
+        open_one = confidence < 1 or abs(share - level) < Fraction(1, 1000)
+        assert open_one if words.endswith("not proved") else share < level
+    elif words.startswith(("none can be", "no single one of them")):
+        check_parts(case, claim, some)
     assert case.named(claim.beside) in (set(), set(case.options.get("include", ())))
     for other in case.inside(named):
-        if claim.fewer is not None:
-            assert len(other) >= claim.fewer or case.shares[other] < level
-        if claim.cheaper is not None:
-            assert case.price(other) >= claim.cheaper or case.shares[other] < level
+        fewer = claim.fewer is not None and len(other) < claim.fewer
+        cheaper = claim.cheaper is not None and case.price(other) < claim.cheaper
+        assert not (fewer or cheaper) or case.shares[other] < level
+
+
+def check_smallest(case: Decided, claim: told.Claim, some: frozenset[int]) -> None:
+    """Hold that nothing smaller, or cheaper, reaches a level against all sets that are meant."""
+    measure = len if claim.words == "no smaller set" else case.price
+    assert (claim.words == "no cheaper set") == ("cost" in case.options)
+    asked = level_of(case) + claim.slack
+    for other in case.inside(claim.sets):
+        assert measure(other) >= measure(some) or case.shares[other] < asked, other
+
+
+def check_parts(case: Decided, claim: told.Claim, some: frozenset[int]) -> None:
+    """Hold that nothing can be left out against all parts of a set, or those one smaller."""
+    single = claim.words.startswith("no single")
+    for size in range(len(some) - 1 if single else 0, len(some)):
+        for part in map(frozenset, combinations(some, max(size, 0))):
+            kept = case.named(claim.beside) <= part
+            assert not kept or case.shares[part] < level_of(case), part
 
 
 told_of_parts = {
@@ -168,8 +169,10 @@ def check_few(case: Decided, text: str) -> None:
     least, n = case.distribution.min_rows, case.n_rows(0)
     include = frozenset(case.options.get("include", ()))
     few = re.fullmatch(
-        r"min_rows = (\d+) is not reached for (?:row 0|this row): (?:(\d+) of the (\d+) rows searched "
-        r"shares? the facts in include|without a copy of the row itself, (\d+) rows are searched)\. Lower "
+        r"min_rows = (\d+) is not reached for (?:row 0|this row): (?:(\d+) of the (\d+) rows "
+        r"searched "
+        r"shares? the facts in include|without a copy of the row itself, (\d+) rows are "
+        r"searched)\. Lower "
         r"min_rows(?:, or include fewer features)?\.",
         text,
     )
@@ -181,8 +184,10 @@ def check_few(case: Decided, text: str) -> None:
     said = told.matched(
         r"delta = (.+?) (cannot be reached|is not reached by any set found) for (?:row 0|this row)"
         r"( with the features in include)?(?:(?: and)? (without the features in exclude))?"
-        r"(?:(?: and)? with ((?:\w+_only=True(?: and )?)+))?: of the sets that at least min_rows = (\d+) of "
-        r"the (\d+) rows searched share, the best (found )?by Wilson's lower bound keeps the class in (\d+) of (\d+)\. Lower delta "
+        r"(?:(?: and)? with ((?:\w+_only=True(?: and )?)+))?: of the sets that at least min_rows "
+        r"= (\d+) of "
+        r"the (\d+) rows searched share, the best (found )?by Wilson's lower bound keeps the "
+        r"class in (\d+) of (\d+)\. Lower delta "
         r"or min_rows(?:, or set max_size to get the best set all the same)?\.",
         text,
     )
@@ -245,12 +250,16 @@ class Text(HTMLParser):
 
 def explained(case: Decided) -> Any:
     """Return an explainer that is asked as the decision is."""
-    return SufficientReasonExplainer(case.model, case.distribution, delta=case.delta, **case.options)
+    return SufficientReasonExplainer(
+        case.model, case.distribution, delta=case.delta, **case.options
+    )
 
 
 def sentences(case: Decided, text: str) -> Counter[str]:
     """Check what stands in one text behind each other: the reason, why not, and what is shared."""
-    marks = r"(?: (?=delta = |min_rows = )(?P<short>.+?\.(?: Exclude .+?| Allow .+?| Lower .+?)?\.))?"
+    marks = (
+        r"(?: (?=delta = |min_rows = )(?P<short>.+?\.(?: Exclude .+?| Allow .+?| Lower .+?)?\.))?"
+    )
     found = told.matched(
         rf"(?P<reason>.+?[^ ]\)\.){marks}(?: (?P<shared>(?:Every|It is not|No other) .+))?", text
     )
@@ -280,7 +289,12 @@ def core(case: Decided) -> Counter[str]:
         return Counter(["message"])
     check(case, told.sentence(str(reason)))
     counts = Counter(["sentence"])
-    if case.names[0] == "x0" and case.matched is None and len(case.truth.outputs) == 1 and reason.guarantee.lower:
+    if (
+        case.names[0] == "x0"
+        and case.matched is None
+        and len(case.truth.outputs) == 1
+        and reason.guarantee.lower
+    ):
         check_rule(case, reason)
         counts["rule"] += 1
     return counts
@@ -290,12 +304,16 @@ def check_rule(case: Decided, reason: Any) -> None:
     """Hold a rule's sentence against its worst corner."""
     rule = reason.rule()
     said = told.matched(
-        rf"(?:If (.+): whoever satisfies it|Whoever it is) gets class (.+) with probability at least "
+        rf"(?:If (.+): whoever satisfies it|Whoever it is) gets class (.+) with probability at "
+        rf"least "
         rf"({told.NUMBER}) when the other features are replaced, over ({told.OVER})\.",
         str(rule),
     )
     assert (said[2], said[4]) == (case.label, case.over)
-    some, known = sorted(reason.features), chosen(case, tuple(said[1].split(" and ")) if said[1] else ())
+    some, known = (
+        sorted(reason.features),
+        chosen(case, tuple(said[1].split(" and ")) if said[1] else ()),
+    )
     assert known <= set(some)
     free = [u for u in some if u not in known]
     for values in product((0, 1), repeat=len(free)):
@@ -321,7 +339,9 @@ def views(case: Decided) -> Counter[str]:
     line = found.to_frame().iloc[0]
     some = frozenset(case.names.index(name) for name in line["reason"])
     assert told.cell(str(line["reason"])) == tuple(case.facts[u] for u in reason.features)
-    assert chosen(case, told.cell(str(line["against"]))) == {u for u in some if case.leanings[u] < 0}
+    assert chosen(case, told.cell(str(line["against"]))) == {
+        u for u in some if case.leanings[u] < 0
+    }
     if case.matched is None:
         assert Fraction(line["guarantee_lower"]) <= case.shares[some]
         assert Fraction(line["guarantee_upper"]) >= case.shares[some]
@@ -342,8 +362,10 @@ def check_card(case: Decided, html: str) -> Counter[str]:
         fact.removeprefix("although ") for fact in parts["li"] if fact.startswith("although ")
     )
     found = told.matched(
-        rf"Row 0: class (.+) is kept (?:with probability at least ({told.NUMBER})(?:, with confidence "
-        rf"({told.NUMBER}))?, (given|whatever the features are)|in at least ({told.NUMBER}) of the rows that "
+        rf"Row 0: class (.+) is kept (?:with probability at least ({told.NUMBER})(?:, with "
+        rf"confidence "
+        rf"({told.NUMBER}))?, (given|whatever the features are)|in at least ({told.NUMBER}) of "
+        rf"the rows that "
         rf"share these facts, with confidence ({told.NUMBER}))",
         head,
     )
@@ -351,8 +373,12 @@ def check_card(case: Decided, html: str) -> Counter[str]:
     if case.matched is None:
         assert over == f"Over {case.over}."
     else:
-        check(case, told.sentence(over if not more else over.partition(" delta = ")[0]
-                                  .partition(" min_rows = ")[0]))
+        check(
+            case,
+            told.sentence(
+                over if not more else over.partition(" delta = ")[0].partition(" min_rows = ")[0]
+            ),
+        )
     lower, trust = Fraction(found[2] or found[5]), Fraction(found[3] or found[6] or 1)
     some = chosen(case, told_facts + although)
     assert found[1] == case.label
@@ -382,9 +408,10 @@ def check_table(case: Decided, html: str) -> Counter[str]:
     line = dict(zip(parts["th"], parts["td"], strict=True))
     marked = told.cell(line["reason"]) if line["reason"] != "whatever the features are" else ()
     some = chosen(case, tuple(fact.removeprefix("although ") for fact in marked))
-    assert chosen(case, tuple(
-        fact.removeprefix("although ") for fact in marked if fact.startswith("although ")
-    )) == {u for u in some if case.leanings[u] < 0}
+    assert chosen(
+        case,
+        tuple(fact.removeprefix("although ") for fact in marked if fact.startswith("although ")),
+    ) == {u for u in some if case.leanings[u] < 0}
     assert (line["row"], line["class"], line["features"]) == ("0", case.label, str(len(some)))
     assert "cost" not in line or Fraction(line["cost"]) == case.price(some)
     if case.matched is None:
@@ -402,9 +429,7 @@ def breaking(case: Decided, explainer: Any) -> Counter[str]:
     told_of = [] if own is None else [(case, str(own))]
     plain = replace(case, options={})
     try:
-        found = breaking_set(
-            case.model, case.x, delta=case.delta, distribution=case.distribution
-        )
+        found = breaking_set(case.model, case.x, delta=case.delta, distribution=case.distribution)
         told_of.append((plain, str(found)))
     except UnreachableError as error:
         told_of.append((plain, str(error)))
@@ -429,14 +454,16 @@ def check_broken(case: Decided, said: told.Broken) -> None:
     assert said.best[0] <= best
     assert said.others == bool(frozenset.union(*within) - broken)
     if said.sets.none:
-        allowed = told.Sets(only=tuple(k[:-5] for k in case.options if k.endswith("_only")), allowed=True)
+        allowed = told.Sets(
+            only=tuple(k[:-5] for k in case.options if k.endswith("_only")), allowed=True
+        )
         assert set(case.inside(allowed)) == {frozenset()}
     assert bool(broken) != (said.claim == "nothing need be left out to break it")
     for size in range(len(broken)):
         if said.claim == "none of them can be spared":
             tried = combinations(broken, size)
         elif said.claim == "no fewer features break it":
-            tried = combinations(range(len(case.x)), size)
+            tried = combinations(set(range(len(case.x))) - case.named(include), size)
         else:
             tried = iter(())
         for fewer in map(set, tried):
@@ -482,7 +509,11 @@ class OfLabel:
 
     def __init__(self, case: Decided, label: int, unknown: list[int]) -> None:
         truth = Labelled(
-            case.truth.outputs, case.truth.thresholds, case.truth.x, case.truth.rows, case.truth.chances
+            case.truth.outputs,
+            case.truth.thresholds,
+            case.truth.x,
+            case.truth.rows,
+            case.truth.chances,
         )
         object.__setattr__(truth, "of", label)
         options = {"exclude": unknown} if unknown else {}

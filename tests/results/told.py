@@ -3,25 +3,29 @@
 Every sentence that is told of one decision is here. A reader is strict: what it does not know in
 full is an error, so that a new sentence must be added, and with it what it claims.
 
-    told       = "Class L is kept with probability at least P over D[, with confidence C], G (SIZE; CLAIM)."
-               | "Of {the rows that share FACTS | all rows}, class L is kept in at least P with confidence C:
-                  in K of M such rows among N held out; DELTA is {confirmed | refuted | not confirmed}
-                  (descriptive, over all N rows: K of M; SIZE; CLAIM HOW the N rows searched)."
-    G          = "given FACTS" | "whatever the features are"
-    SIZE       = "k of n features[ at a cost of X]"
-    CLAIM      = "no {smaller | cheaper} set SETS reaches DELTA[ + E]"
-               | "[beside NAMES ]{none can be left out | no single one of them can be left out
-                  | none is known to be superfluous | no single one is known to be superfluous}[; LEAST]"
-               | "[beside NAMES ]no fewer[ of KIND] by mean cost reach DELTA + E"
-               | "the best set found SETS; {DELTA is not reached | DELTA is not proved | none found reaches DELTA}"
-               | "fewer than M share them"
-    LEAST      = "no set SETS {of fewer than k KIND | that has fewer than k features | that costs less than X}
-                  reaches DELTA"
-    SETS       = [of at most k features | of at most k [of] KIND | of KIND] [with NAMES [and otherwise of KIND]]
-                 [that at least M rows share]
-    KIND       = "[the ]{present | supporting | present and supporting} features[ allowed]" | "the features allowed"
-    FACTS      = "A, B and C[, although D and E]" | "A; B; C[; although D; E]", of which one that holds a
-                 semicolon is “quoted”
+    told   = "Class L is kept with probability at least P over D[, with confidence C], G
+             (SIZE; CLAIM)."
+           | "Of {the rows that share FACTS | all rows}, class L is kept in at least P with
+             confidence C: in K of M such rows among N held out; DELTA is {confirmed | refuted
+             | not confirmed} (descriptive, over all N rows: K of M; SIZE; CLAIM {in | by Wilson's
+             lower bound in} the N rows searched)."
+    G      = "given FACTS" | "whatever the features are"
+    SIZE   = "k of n features[ at a cost of X]"
+    CLAIM  = "no {smaller | cheaper} set SETS reaches DELTA[ + E]"
+           | "[beside NAMES ]{none can be left out | no single one of them can be left out
+             | none is known to be superfluous | no single one is known to be superfluous}[; LEAST]"
+           | "[beside NAMES ]no fewer[ of KIND] by mean cost reach DELTA + E"
+           | "the best set found SETS; {DELTA is not reached | DELTA is not proved
+             | none found reaches DELTA}"
+           | "fewer than M share them"
+    LEAST  = "no set SETS {of fewer than k KIND | that has fewer than k features
+             | that costs less than X} reaches DELTA"
+    SETS   = [of at most k features | of at most k [of] KIND | of KIND]
+             [with NAMES [and otherwise of KIND]] [that at least M rows share]
+    KIND   = "[the ]{present | supporting | present and supporting} features[ allowed]"
+           | "the features allowed"
+    FACTS  = "A, B and C[, although D and E]" | "A; B; C[; although D; E]"
+             (one that holds a semicolon, or alone an "and", is “quoted”)
 """
 
 from __future__ import annotations
@@ -34,7 +38,8 @@ NUMBER = r"(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
 WHOLE = r"\d{1,3}(?:,\d{3})*"
 OVER = (
     rf"uniform completions|replacement by {WHOLE} background rows?"
-    rf"|independent completions with (?:the marginals of {WHOLE} background rows?|{WHOLE} given marginals?)"
+    rf"|independent completions with (?:the marginals of {WHOLE} background rows?|{WHOLE} given "
+    rf"marginals?)"
 )
 ENCLOSURE = rf"{NUMBER}|\[{NUMBER}, {NUMBER}\]"
 KIND = r"(?:the )?(?:present and supporting |present |supporting )?features(?: allowed)?"
@@ -194,7 +199,8 @@ def claim(text: str) -> Claim:
         slack = Fraction(found[4] or 0)
         return Claim(f"no {found[1]} set", sets(found[2]), Fraction(found[3]), slack)
     found = re.fullmatch(
-        rf"the best set found(.*?); (?:({NUMBER}) is not (reached|proved)|none found reaches ({NUMBER}))",
+        rf"the best set found(.*?); (?:({NUMBER}) is not (reached|proved)|none found reaches "
+        rf"({NUMBER}))",
         text,
     )
     if found:
@@ -204,9 +210,11 @@ def claim(text: str) -> Claim:
     if found:
         return Claim("too few rows", Sets(min_rows=whole(found[1])))
     found = matched(
-        r"(?:beside (?P<beside>.+?) )?(?P<words>none can be left out|none is known to be superfluous"
+        r"(?:beside (?P<beside>.+?) )?(?P<words>none can be left out|none is known to be "
+        r"superfluous"
         r"|no single one of them can be left out|no single one is known to be superfluous"
-        rf"|no fewer(?: of (?P<kind>{KIND}))? by mean cost reach (?P<level>{NUMBER}) \+ (?P<slack>{NUMBER}))"
+        rf"|no fewer(?: of (?P<kind>{KIND}))? by mean cost reach (?P<level>{NUMBER}) \+ "
+        rf"(?P<slack>{NUMBER}))"
         r"(?:; (?P<least>.+))?",
         text,
     )
@@ -271,10 +279,12 @@ def _size(found: re.Match[str]) -> tuple[int, int, Fraction | None]:
 
 def _of_rows(text: str) -> Told:
     found = matched(
-        rf"Of (?:the rows that share (?P<facts>.+)|all rows), class (?P<label>.+?) is kept in at least "
+        rf"Of (?:the rows that share (?P<facts>.+)|all rows), class (?P<label>.+?) is kept in at "
+        rf"least "
         rf"(?P<lower>{NUMBER}) with confidence (?P<trust>{NUMBER}): in (?P<a>{WHOLE}) of "
         rf"(?P<b>{WHOLE}) such rows among (?P<c>{WHOLE}) held out; (?P<delta>{NUMBER}) is "
-        rf"(?P<verdict>confirmed|refuted|not confirmed) \(descriptive, over all (?P<d>{WHOLE}) rows?: "
+        rf"(?P<verdict>confirmed|refuted|not confirmed) \(descriptive, over all (?P<d>{WHOLE}) "
+        rf"rows?: "
         rf"(?P<e>{WHOLE}) of (?P<f>{WHOLE}); {SIZE}; (?P<claim>.+) "
         rf"(?P<how>by Wilson's lower bound in|in) the (?P<g>{WHOLE}) rows? searched\)\.",
         text,
@@ -297,7 +307,8 @@ def short(text: str) -> Short:
         r"(?P<which>the best guarantee that the others give is|the best guarantee found is"
         r"|there are no others, and with nothing known the guarantee is) "
         rf"(?:(?P<known>{ENCLOSURE})|about {NUMBER} in {WHOLE} samples) \((?P<over>{OVER})\)\. "
-        r"(?:Exclude fewer|Allow more) features, (?:or lower delta|lower delta, or set max_size to get the "
+        r"(?:Exclude fewer|Allow more) features, (?:or lower delta|lower delta, or set max_size "
+        r"to get the "
         r"best set all the same)\.",
         text,
     )
@@ -327,7 +338,8 @@ def shared(text: str) -> Shared:
     if text == "No other reason has as few features.":
         return Shared(0, Sets())
     found = re.fullmatch(
-        rf"It is not proved that a reason of ({WHOLE}) features?(.*?) is the smallest, so nothing is said "
+        rf"It is not proved that a reason of ({WHOLE}) features?(.*?) is the smallest, so nothing "
+        rf"is said "
         r"of the others\.",
         text,
     )
@@ -336,7 +348,8 @@ def shared(text: str) -> Shared:
     found = matched(
         rf"Every reason of this size(?: \((?P<size>{WHOLE}) features?\))?(?P<sets>.*?) needs "
         r"(?P<needs>.+); (?:(?P<some>\d+|no)(?: more)? features? occurs? in some"
-        r"|in some there is(?= perhaps)|(?P<more>\d+|no)(?: more)? features? occurs? in some, and(?= perhaps))"
+        r"|in some there is(?= perhaps)|(?P<more>\d+|no)(?: more)? features? occurs? in some, "
+        r"and(?= perhaps))"
         r"(?: perhaps (?P<maybe>.+?)(?: and (?P<left>\d+) more)?)?\.",
         text,
     )
@@ -372,7 +385,8 @@ def broken(text: str) -> Broken:
     tail = rf"over (?P<over>{OVER})"
     found = re.fullmatch(
         rf"(?:Without (?P<names>.+) no set|No set) of (?:the )?(?:other )?(?P<kind>{KIND})(?: with "
-        rf"(?P<include>.+?))? keeps class (?P<label>.+?) with probability (?P<delta>{NUMBER}) {tail}: the "
+        rf"(?P<include>.+?))? keeps class (?P<label>.+?) with probability (?P<delta>{NUMBER}) "
+        rf"{tail}: the "
         rf"best found keeps it with (?P<best>{ENCLOSURE}) \((?P<claim>no fewer features break it"
         r"|none of them can be spared|fewer may do|nothing need be left out to break it)\)\.",
         text,
@@ -380,9 +394,12 @@ def broken(text: str) -> Broken:
     left = found is not None
     if found is None:
         found = matched(
-            rf"(?:Without (?P<names>.+) no others(?: of (?P<kind>{KIND}))? are left|No features are allowed), and with (?:nothing known|(?P<include>.+?) alone "
-            rf"known), class (?P<label>.+?) is kept with probability (?P<best>{ENCLOSURE}) {tail}, less than "
-            rf"(?P<delta>{NUMBER}) \((?P<claim>no fewer features break it|none of them can be spared"
+            rf"(?:Without (?P<names>.+) no others(?: of (?P<kind>{KIND}))? are left|No features "
+            rf"are allowed), and with (?:nothing known|(?P<include>.+?) alone "
+            rf"known), class (?P<label>.+?) is kept with probability (?P<best>{ENCLOSURE}) "
+            rf"{tail}, less than "
+            rf"(?P<delta>{NUMBER}) \((?P<claim>no fewer features break it|none of them can be "
+            rf"spared"
             r"|fewer may do|nothing need be left out to break it)\)\.",
             text,
         )
@@ -419,22 +436,31 @@ class Unbroken:
 def unbroken(text: str) -> Unbroken:
     """Return what is said of a decision that nothing is proved to break."""
     found = re.fullmatch(
-        rf"nothing breaks this decision: class (?P<label>.+?) is kept with probability (?P<known>{ENCLOSURE}) "
-        rf"over (?P<over>{OVER}) with (?:nothing known|(?P<include>.+) alone known), which reaches delta = "
+        rf"nothing breaks this decision: class (?P<label>.+?) is kept with probability "
+        rf"(?P<known>{ENCLOSURE}) "
+        rf"over (?P<over>{OVER}) with (?:nothing known|(?P<include>.+) alone known), which "
+        rf"reaches delta = "
         rf"(?P<delta>{NUMBER})\. Raise delta to ask for more\.",
         text,
     )
     proved = found is not None
     if found is None:
         found = matched(
-            r"It stays undecided whether anything breaks this decision: with (?:nothing known|(?P<include>.+) "
-            rf"alone known), class (?P<label>.+?) is kept with probability (?P<known>{ENCLOSURE}) over "
+            r"It stays undecided whether anything breaks this decision: with (?:nothing known"
+            r"|(?P<include>.+) "
+            rf"alone known), class (?P<label>.+?) is kept with probability (?P<known>{ENCLOSURE}) "
+            rf"over "
             rf"(?P<over>{OVER}), which may or may not reach (?P<delta>{NUMBER})\.",
             text,
         )
     include = listed(found["include"]) if found["include"] else ()
     return Unbroken(
-        found["label"], ends(found["known"]), found["over"], Fraction(found["delta"]), include, proved
+        found["label"],
+        ends(found["known"]),
+        found["over"],
+        Fraction(found["delta"]),
+        include,
+        proved,
     )
 
 
@@ -454,7 +480,8 @@ class Open:
 def outlook(text: str) -> Open:
     """Return what a sentence says of a decision that is not made yet."""
     found = matched(
-        rf"Class (.+) with probability ({ENCLOSURE}) over ({OVER}), ({WHOLE}) of ({WHOLE}) features? unknown: "
+        rf"Class (.+) with probability ({ENCLOSURE}) over ({OVER}), ({WHOLE}) of ({WHOLE}) "
+        rf"features? unknown: "
         rf"(settled|not settled|undecided) at ({NUMBER})\.",
         text,
     )
@@ -482,15 +509,20 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 def statement(text: str) -> Coded:
     """Return what a statement says of the codes of a row."""
     found = matched(
-        rf"(?P<n>{'|'.join(NUMBERS)}) (?P<codes>codes?) (?P<keep>keeps?) (?P<label>.+?) in at least "
+        rf"(?P<n>{'|'.join(NUMBERS)}) (?P<codes>codes?) (?P<keep>keeps?) (?P<label>.+?) in at "
+        rf"least "
         rf"(?P<lower>{NUMBER})(?:; (?P<delta>{NUMBER}) needs at least (?P<more>{WHOLE}) more "
-        r"(?:feature with a code|features with codes))?(?:; (?P<omitted>.+?), which falls short the most, "
-        r"is not among them)?(?:; the model also uses (?P<used>.+?), which (?P<was>was|were) kept out"
+        r"(?:feature with a code|features with codes))?(?:; (?P<omitted>.+?), which falls short "
+        r"the most, "
+        r"is not among them)?(?:; the model also uses (?P<used>.+?), which (?P<was>was|were) kept "
+        r"out"
         rf"(?: \(a loss of (?P<lost>{NUMBER}) or more\))?)?",
         text,
     )
     codes, used = NUMBERS.index(found["n"]), listed(found["used"]) if found["used"] else ()
-    assert (found["codes"], found["keep"]) == (("code", "keeps") if codes == 1 else ("codes", "keep"))
+    assert (found["codes"], found["keep"]) == (
+        ("code", "keeps") if codes == 1 else ("codes", "keep")
+    )
     assert found["was"] in (None, "was" if len(used) == 1 else "were")
     return Coded(
         codes, found["label"], Fraction(found["lower"]),

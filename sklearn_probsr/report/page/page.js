@@ -31,8 +31,8 @@
   const share = (value) => Math.round(100 * value) + "%";
   const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toPrecision(3);
   // As Python's words have them: 100,000 rows, whatever the language of the browser.
-  const whole = (n) => n.toLocaleString("en-US");
-  const count = (n, word) => `${whole(n)} ${word}${n === 1 ? "" : "s"}`;
+  const digits = (n) => n.toLocaleString("en-US");
+  const count = (n, word) => `${digits(n)} ${word}${n === 1 ? "" : "s"}`;
   const and = (parts) =>
     parts.length < 2 ? parts.join("") : parts.slice(0, -1).join(", ") + " and " + parts[parts.length - 1];
   // In sentences by commas, or, where one has a comma or an "and" inside, by semicolons; as Python's.
@@ -186,7 +186,7 @@
       const sizes = fine.map((i) => reason(i).length);
       const short = sizes.filter((size) => size <= FEW).length / sizes.length;
       say("level-words", !sizes.length ? "No row has a reason." : `Reasons then have a median of ${count(median(sizes), "feature")} `
-        + `(${smallest(sizes)} to ${largest(sizes)}), of ${whole(data.count)}`
+        + `(${smallest(sizes)} to ${largest(sizes)}), of ${digits(data.count)}`
         + `${data.count > FEW ? `; ${share(short)} have at most ${FEW}` : ""}. Over ${data.distribution}.`);
       drawSizes();
       drawFeatures();
@@ -274,8 +274,8 @@
       drawHead();
       const from = printing ? 0 : page * PAGE, part = order.slice(from, from + (printing ? PRINTED : PAGE));
       $("table").tBodies[0].replaceChildren(...part.flatMap((i) => open.has(i) ? [line(i), detail(i)] : [line(i)]));
-      say("found", order.length === n ? count(n, "row") : `${whole(order.length)} of ${count(n, "row")}`);
-      say("page", order.length ? `Rows ${whole(from + 1)} to ${whole(from + part.length)} of ${whole(order.length)}` : "No row is left");
+      say("found", order.length === n ? count(n, "row") : `${digits(order.length)} of ${count(n, "row")}`);
+      say("page", order.length ? `Rows ${digits(from + 1)} to ${digits(from + part.length)} of ${digits(order.length)}` : "No row is left");
       $("before").disabled = page === 0;
       $("after").disabled = from + PAGE >= order.length;
     }
@@ -324,7 +324,7 @@
       const told = make("p", { class: "told" },
         `Class ${live.class(i)} is kept with probability at least ${percent(guaranteed(i))} over ${data.distribution}, `
         + (reason(i).length ? `given ${given(i, BARS)}` : "whatever the features are")
-        + ` (${whole(reason(i).length)} of ${count(data.count, "feature")}; ${claim(i)}).`);
+        + ` (${digits(reason(i).length)} of ${count(data.count, "feature")}; ${claim(i)}).`);
       const flag = status(i) === "ok" ? null : make("p", { class: "told check" }, `${called(i)} is ${status(i)}: ${data.message[i]}`);
       // No class, so there is nothing to be sure of, nor to speak for.
       if (row.class < 0) return whole(i, flag);

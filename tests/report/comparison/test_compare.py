@@ -401,7 +401,7 @@ def test_markdown_shows_text_as_it_is():
     assert cells[:3] == [
         "| 0",
         "&lt;b&gt;yes&lt;/b&gt;",
-        "&lt;img src=x onerror=alert(1)&gt;, a&#124;b c, ![x]&#40;http://example.org/x.png)",
+        "&lt;img src=x onerror=alert(1)&gt;; a&#124;b c; ![x]&#40;http://example.org/x.png)",
     ]
     assert "\n&lt;i&gt;LIME&lt;/i&gt;: 1 (median" in head
     assert "\nBy |SHAP| one must show" in head
