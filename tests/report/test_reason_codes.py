@@ -146,6 +146,7 @@ def test_codes_of_protected_features_are_named_as_never_given():
         "them, which does not mean that they had no part in the decision."
     )
     assert told.protected == f"{uses} Never given, as codes of what is protected: R1 (a)."
+    assert "; the model also uses a and b, which were kept out" in told[0].statement
     assert told[0].codes in {("R2",), ()}
     told = reason_codes(explained, {"c": ("R3", "three")}, adverse="no", protected=["a", "b"])
     assert told.protected == uses

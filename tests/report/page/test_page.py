@@ -171,8 +171,13 @@ def large(n: int, d: int) -> Comparison:
         "overlap": share(), "shap_share": share(), "hurting": rng.integers(0, 3, n),
     }  # fmt: skip
     growth = Growth(
-        LEVELS, mask, lower, proved, np.zeros(proved.shape, bool), mask.any(axis=0) & (rng.uniform(size=(n, d)) < 0.1)
-    )
+        LEVELS,
+        mask,
+        lower,
+        proved,
+        np.zeros(proved.shape, bool),
+        mask.any(axis=0) & (rng.uniform(size=(n, d)) < 0.1),
+    )  # fmt: skip
     return Comparison(
         table, rng.normal(size=(n, d)), rng.normal(size=(n, d)), mask[at], names, ("no", "yes"),
         0.95, "replacement by 10000 background rows", search=lambda: growth,
