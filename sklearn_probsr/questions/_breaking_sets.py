@@ -57,9 +57,9 @@ class BreakingSet:
         The names of ``features``.
     distribution : object
         What the guarantee speaks of.
-    scope : Scope
+    scope : Scope, default=Scope()
         Which sets of the others were allowed.
-    n_others : int
+    n_others : int, default=1
         How many of the others they may have.
     """
 

@@ -125,7 +125,7 @@ class SufficientReason:
         the guarantee is made of), and the ``searched`` and ``descriptive`` ones. The minimality
         then speaks of the rows searched, and whether delta is confirmed is
         ``guarantee >= delta``.
-    scope : Scope
+    scope : Scope, default=Scope()
         Which sets were allowed: what "smaller", "cheaper" and "best" speak of.
     against : tuple of int
         The features that speak against the class: what they contribute is below their average

@@ -67,8 +67,10 @@ class SufficientReasons:
     rows : ndarray of shape (n, d)
         The instances explained: booleans, or floats if the model has units. In place of an invalid
         one, any that the model takes.
-    forced, barred : tuple of int
-        The features that every reason had to have, and those that none was to have.
+    forced : tuple of int
+        The features that every reason had to have.
+    barred : tuple of int, default=()
+        The features that none was to have.
     max_size : int or None, default=None
         How many features a reason may have at most.
     exact : dict of int to Fraction

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sklearn_probsr.results._listed import count, listed
@@ -46,6 +46,11 @@ class Scope:
     only: tuple[str, ...] = ()
     max_size: int | None = None
     min_rows: int = 0
+
+    def __repr__(self) -> str:
+        told = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
+        asked = ", ".join(f"{name}={value!r}" for name, value, nothing in told if value != nothing)
+        return f"Scope({asked})"
 
     @classmethod
     def of(cls, task: Any, names: Sequence[str]) -> Scope:

@@ -84,7 +84,7 @@ class Comparison:
     rules : str, default=""
         What every reason had to obey, in words: features that it must have, must not have, and how
         many at most. Empty: nothing.
-    scope : Scope
+    scope : Scope, default=Scope()
         The same as values: which sets were allowed.
     threshold : str, default=""
         From which predicted probability, or score, on the second of two classes is predicted, in
