@@ -28,7 +28,7 @@ from tests.results.decided import Decided, decided
 
 WHOLE = os.environ.get("SKLEARN_PROBSR_CASES") == "whole"
 # Decisions, each of which is told in about ten sentences, and in how many parts they are asked.
-CASES, PARTS = (9000, 30) if WHOLE else (120, 4)
+CASES, PARTS = (9000, 30) if WHOLE else (240, 2)
 
 
 # --- one claim against all sets --------------------------------------------------------------

@@ -31,7 +31,7 @@
   const share = (value) => Math.round(100 * value) + "%";
   const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toPrecision(3);
   // As Python's words have them: 100,000 rows, whatever the language of the browser.
-  const digits = (n) => n.toLocaleString("en-US");
+  const english = new Intl.NumberFormat("en-US"), digits = (n) => english.format(n);
   const count = (n, word) => `${digits(n)} ${word}${n === 1 ? "" : "s"}`;
   const and = (parts) =>
     parts.length < 2 ? parts.join("") : parts.slice(0, -1).join(", ") + " and " + parts[parts.length - 1];
