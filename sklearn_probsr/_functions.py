@@ -374,6 +374,8 @@ def answer(
         distribution=law.distribution,
         method=method,
         forced=task.include,
+        barred=task.exclude,
+        max_size=task.max_size,
         exact=found.exact,
         flagged={i: ("unreachable", text) for i, text in found.flagged.items()},
         only=task.only,

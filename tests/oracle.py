@@ -318,3 +318,60 @@ def _of_all_sets(
             grown += weight * np.roll(masses, cost, axis=1)
         masses = np.concatenate([grown, denominator * masses]) if i < len(members) else grown
     return masses, low
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A decision whose completions are listed, each with a weight, and all sets of its features.
+
+    ``outputs`` are the weights of one score, whose class is the second if it is at least
+    ``thresholds[0]``, or of several, less thresholds, of which the first largest wins. Numbers are
+    whole, so that sums are exact.
+    """
+
+    outputs: np.ndarray
+    thresholds: np.ndarray
+    x: np.ndarray
+    rows: np.ndarray
+    chances: tuple[int, ...]
+
+    def classes(self, rows: np.ndarray) -> np.ndarray:
+        """Return the class of each row."""
+        scores = rows @ self.outputs.T - self.thresholds
+        if len(self.outputs) == 1:
+            return (scores[:, 0] >= 0).astype(np.int64)
+        return scores.argmax(axis=1)
+
+    @cached_property
+    def label(self) -> int:
+        """The class of the instance."""
+        return int(self.classes(self.x[None, :])[0])
+
+    def kept(self, features: Iterable[int], label: int | None = None) -> int:
+        """Return the weight of the completions that keep the class, or have another."""
+        rows, at = self.rows.copy(), sorted(features)
+        rows[:, at] = self.x[at]
+        same = self.classes(rows) == (self.label if label is None else label)
+        return sum(chance for chance, is_same in zip(self.chances, same, strict=True) if is_same)
+
+    def shares(self, label: int | None = None) -> dict[frozenset[int], Fraction]:
+        """Return what every set of features guarantees, of the instance's class or of another."""
+        d, total = len(self.x), sum(self.chances)
+        sets = (frozenset(s) for k in range(d + 1) for s in combinations(range(d), k))
+        return {s: Fraction(self.kept(s, label), total) for s in sets}
+
+    def leanings(self) -> list[int]:
+        """Tell of each feature whether it speaks for the class (1), against it (-1), or neither.
+
+        For it is what contributes more than on average; of several classes in the duel with the
+        runner-up, the first of several.
+        """
+        if len(self.outputs) == 1:
+            duel = self.outputs[0] if self.label else -self.outputs[0]
+        else:
+            scores = (self.outputs @ self.x - self.thresholds).tolist()
+            rivals = [k for k in range(len(scores)) if k != self.label]
+            duel = self.outputs[self.label] - self.outputs[max(rivals, key=lambda k: scores[k])]
+        weights = np.array(self.chances, dtype=object)
+        above = self.x.astype(object) * weights.sum() - weights @ self.rows.astype(object)
+        return [int(np.sign(v)) for v in (duel.astype(object) * above).tolist()]

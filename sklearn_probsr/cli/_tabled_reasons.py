@@ -12,9 +12,10 @@ from sklearn_probsr.cli._case import Case
 from sklearn_probsr.cli._spoken_reasons import to_json
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.model._value_text import unnamed
+from sklearn_probsr.model._value_text import exact_text, unnamed
 from sklearn_probsr.results._archive import atomically
 from sklearn_probsr.results._inert_text import csv_frame, markdown
+from sklearn_probsr.results._listed import count, joined
 
 __all__ = [
     "MOST_IN_WORDS",
@@ -54,7 +55,7 @@ def csv_text(table: Any, raw: bool) -> str:
     """Return a table as CSV, lists in a cell separated by semicolons."""
     for name in ("reason", "facts", "reason_values"):
         if name in table:
-            table[name] = ["; ".join(parts) for parts in table[name]]
+            table[name] = [joined(parts) for parts in table[name]]
     for name in table.columns:
         if name.endswith("_size"):  # sizes that are missing in some rows are whole in the others
             table[name] = table[name].astype("Int64")
@@ -75,12 +76,13 @@ def summed_up(told: dict[str, Any], n: int, sizes: NDArray[Any], claims: NDArray
 
     ``told`` has the names of the data and the distribution, and delta.
     """
-    head = f"{n} row{'s' if n != 1 else ''} of {told['data']}, delta = {told['delta']:g}, over "
+    head = f"{count(n, 'row')} of {told['data']}, delta = {exact_text(told['delta'])}, over "
     lines = [f"{head}{told['distribution']}."]
     if len(sizes):
         proved, best = np.mean(claims == "minimum"), np.mean(claims == "best-of-size")
         small = "cheap" if "cost" in told else "small"
-        short = f" In {best:.0%} of the rows {told['delta']:g} is not reached." if best else ""
+        level = exact_text(told["delta"])
+        short = f" In {best:.0%} of the rows no set found surely reaches {level}." if best else ""
         lines.append(
             f"A reason has {np.median(sizes):g} (median, {sizes.min()} to {sizes.max()}) features; "
             f"{proved:.0%} are proved to be as {small} as possible.{short}"
@@ -110,7 +112,7 @@ def to_markdown(case: Case, told: dict[str, Any], most: int) -> str:
 
 def _cell(name: str, value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(markdown(one_line(part)) for part in value)
+        return markdown(joined([one_line(part) for part in value]))
     if name == "guarantee_lower":
         return lower_text(float(value), 4)
     return markdown(one_line("" if value is None else str(value)))

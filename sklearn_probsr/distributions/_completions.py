@@ -258,7 +258,8 @@ class Product:
         return [int(p * self.denominator) for p in self.p]
 
     def __str__(self) -> str:
-        return f"independent completions with {len(self.p):,} given marginals"
+        marginals = "marginal" if len(self.p) == 1 else "marginals"
+        return f"independent completions with {len(self.p):,} given {marginals}"
 
     def __repr__(self) -> str:
         return f"Product(<{len(self.p)} probabilities>)"

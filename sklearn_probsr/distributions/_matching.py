@@ -117,7 +117,7 @@ class Matching(Data):
         type(self).__init__(self, **{**state, "confidence": confidence})
 
     def __str__(self) -> str:
-        return f"the matching ones of {self.shape[0]:,} rows"
+        return f"the matching ones of {self.shape[0]:,} row{'s' if self.shape[0] != 1 else ''}"
 
 
 def _confidence(value: Any) -> Fraction:

@@ -92,6 +92,8 @@ def _check_alike(first: SlicedExplanation, other: SlicedExplanation) -> None:
         ("delta", ours.delta == theirs.delta),
         ("method", (ours.method, ours.confidence) == (theirs.method, theirs.confidence)),
         ("features in include", ours.forced == theirs.forced),
+        ("features in exclude", set(ours.barred) == set(theirs.barred)),
+        ("max_size", ours.max_size == theirs.max_size),
         ("features that may be chosen", ours.only == theirs.only),
         ("unit of the values", str(first.output_names) == str(other.output_names)),
     ):

@@ -15,6 +15,7 @@ from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.laws._feature_sets import FeatureSets, SetsWriter
 from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._value_text import exact_text
 
 __all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable"]
 
@@ -243,6 +244,10 @@ class Task:
         allowed = self.allowed[0]
         return [u for u in units if allowed[u] and u not in barred]
 
+    def has_others(self, units: int) -> bool:
+        """Tell whether a set may have any of so many units, in a task of one row."""
+        return bool(self.include or self.open_to(range(units)))
+
     @property
     def barring(self) -> str:
         """What keeps features out, in words: "without the features in exclude"."""
@@ -314,13 +319,11 @@ def of_row(message: str, i: int) -> str:
     return message.replace(_THIS_ROW, f"row {i}", 1)
 
 
-def unreachable(task: Task, what: str, best: str, over: str) -> str:
+def unreachable(task: Task, what: str, known: str, over: str) -> str:
     """Return the message that names the best guarantee without the features that are barred."""
     fewer = "Allow more features" if task.restricted else "Exclude fewer features"
     hint = f"{fewer}, lower delta, or set max_size to get the best set all the same."
     if task.flag:  # it is there already
         hint = f"{fewer}, or lower delta."
-    return (
-        f"delta = {float(task.delta):g} {what} for {_THIS_ROW} {task.barring}: "
-        f"the best guarantee that the others give is {best} ({over}). {hint}"
-    )
+    told = f"delta = {exact_text(float(task.delta))} {what} for {_THIS_ROW} {task.barring}"
+    return f"{told}: {known} ({over}). {hint}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._value_text import fact, value_text
+from sklearn_probsr.model._value_text import fact, told_of, value_text
 
 __all__ = ["Unit", "check_units"]
 
@@ -171,7 +171,7 @@ class Unit:
         """
         state = self.state_of(values)
         if state is not None and self.labels:
-            return self.labels[state]
+            return told_of(self.name, self.labels[state], raw)
         if self.states is None and self.labels:
             return self._amount(values, raw)
         word = "coded as" if self.coded else "="

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MISSING", "exact_text", "fact", "may_be_written", "unnamed", "value_text"]
+__all__ = ["MISSING", "exact_text", "fact", "may_be_written", "told_of", "unnamed", "value_text"]
 
 # What a person reads where a raw value is missing.
 MISSING = "missing"
@@ -20,6 +20,27 @@ def fact(name: str, value: float, raw: Any = None, word: str = "=") -> str:
     if isinstance(raw, str) and raw == MISSING:
         return f"{name} is missing"
     return f"{name} {word} {value_text(value)}" if raw is None else f"{name} = {value_text(raw)}"
+
+
+def told_of(name: str, label: str, raw: Any) -> str:
+    """Return what a state's label says of a row whose value is known: of gaps, if it is one.
+
+    Steps may treat a gap as some number or category, and their state has both.
+
+    Examples
+    --------
+    >>> told_of("age", "age in [30, 45), or missing", 41.0)
+    'age in [30, 45)'
+    >>> told_of("age", "age in [30, 45), or missing", "missing")
+    'age is missing'
+    """
+    if raw is None or MISSING not in label:
+        return label
+    also = f", or {MISSING}"
+    if isinstance(raw, str) and raw == MISSING:
+        shared = also in label or label.startswith(f"{name}: {MISSING}, or ")
+        return f"{name} is {MISSING}" if shared else label
+    return label.replace(f"{name}: {MISSING}, or ", f"{name}: ").replace(also, "")
 
 
 def unnamed(name: str, text: str) -> str:

@@ -326,7 +326,7 @@ class Alternatives:
         """
         names = self.decision.law.model.unit_names
         groups = None if self._unproved else (self.necessary, self.possible, self.undecided)
-        return shared_words(names, self.size, groups, sized=sized)
+        return shared_words(names, self.size, groups, self.reason.scope, sized=sized)
 
     def __str__(self) -> str:
         return self.words()

@@ -16,7 +16,12 @@ from sklearn_probsr.laws._task import Task
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.search._arguments import Options
 
-__all__ = ["Decision"]
+__all__ = ["Decision", "reaches"]
+
+
+def reaches(found: SufficientReason) -> bool:
+    """Tell whether a set reaches its level: it is no best one in place of those that do."""
+    return found.status == "ok" and found.minimality != "best-of-size"
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Decision:
         None if that stays open.
         """
         found = self.reason(include, exclude)
-        if found.status == "ok" and found.size <= size:
+        if reaches(found) and found.size <= size:
             return True, found
         if found.size_lower > size:
             return False, found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sklearn_probsr.engines import _clock as clock
@@ -13,10 +14,13 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._prover import Prover, last_place
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.questions._asked_decision import Decision
+from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.questions._asked_decision import Decision, reaches
 from sklearn_probsr.questions._hitting_sets import smallest_hitting_set
 from sklearn_probsr.results._contradictions import refuse_less_than_proved
+from sklearn_probsr.results._listed import listed
 from sklearn_probsr.results._reason import SufficientReason
+from sklearn_probsr.results._scope import ALL, Scope
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["BreakingSet", "breaking_set", "breaking_set_of"]
@@ -54,6 +58,10 @@ class BreakingSet:
         The names of ``features``.
     distribution : object
         What the guarantee speaks of.
+    scope : Scope, default=Scope()
+        Which sets of the others were allowed.
+    n_others : int, default=1
+        How many of the others they may have.
     """
 
     features: tuple[int, ...]
@@ -65,6 +73,8 @@ class BreakingSet:
     prediction: Any
     feature_names: tuple[str, ...]
     distribution: Any
+    scope: Scope = ALL
+    n_others: int = 1
 
     @property
     def size(self) -> int:
@@ -72,22 +82,32 @@ class BreakingSet:
         return len(self.features)
 
     def __str__(self) -> str:
-        names = ", ".join(self.feature_names)
+        kept = f"class {self.prediction} is kept with probability {self.guarantee}"
+        over, known = f"over {self.distribution}", _known_alone(self.scope)
+        level = exact_text(self.delta)
         if self.minimality == "undecided":
             return (
-                f"It stays undecided whether anything breaks this decision: with nothing known, "
-                f"class {self.prediction} is kept with probability {self.guarantee} over "
-                f"{self.distribution}, which may or may not reach {self.delta:g}."
+                f"It stays undecided whether anything breaks this decision: with {known}, {kept} "
+                f"{over}, which may or may not reach {level}."
             )
         claims = {
             "minimum": "no fewer features break it",
             "subset-minimal": "none of them can be spared",
         }
-        claim = claims.get(self.minimality, "fewer may do")
+        names, claim = listed(self.feature_names), claims.get(self.minimality, "fewer may do")
+        if not names:
+            claim = "nothing need be left out to break it"
+        if not self.n_others:
+            left = f"no others{f' of {self.scope.kind}' if self.scope.kind else ''} are left"
+            left = f"Without {names} {left}" if names else "No features are allowed"
+            return f"{left}, and with {known}, {kept} {over}, less than {level} ({claim})."
+        kind = self.scope.kind.removeprefix("the ") or "features"
+        others = f"the other {kind}" if names else f"the {kind}"
+        others += f" with {self.scope.forced}" if self.scope.include else ""
         return (
-            f"Without {names} no set of the other features keeps class {self.prediction} with "
-            f"probability {self.delta:g} over {self.distribution}: the best found keeps it with "
-            f"{self.guarantee} ({claim})."
+            f"{f'Without {names} no' if names else 'No'} set of {others} keeps class "
+            f"{self.prediction} with probability {level} {over}: the best found keeps it "
+            f"with {self.guarantee} ({claim})."
         )
 
 
@@ -152,23 +172,29 @@ def breaking_set(
 
 def breaking_set_of(decision: Decision) -> BreakingSet:
     """Find the breaking set of a decision."""
-    first = decision.reason()
-    if first.size == 0 and first.status == "ok":
+    first, forced = decision.reason(), decision.task.include
+    scope = replace(first.scope, max_size=None)
+    if first.size == len(forced) and reaches(first):
         raise UnreachableError(
             f"nothing breaks this decision: class {first.prediction} is kept with probability "
-            f"{first.guarantee} over {first.distribution} with nothing known, which reaches delta "
-            f"= {first.delta:g}. Raise delta to ask for more."
+            f"{first.guarantee} over {first.distribution} with {_known_alone(scope)}, which "
+            f"reaches delta = {exact_text(first.delta)}. Raise delta to ask for more."
         )
     prover = decision.law.prover(decision.law.view(decision.row), decision.task)
-    if prover.view.chain:
+    if not reaches(first):  # no reason was found, so that none can be hit
+        found, minimality, least = set[int](), "minimum", 0
+        if not decision.is_hopeless(()):
+            found, minimality, least = _Duality(decision, first).pruned(0)
+    elif prover.view.chain:
         found, minimality, least = _by_rank(prover)
     else:
         found, minimality, least = _Duality(decision, first).run()
     if minimality != "undecided":
-        which = f"A set that breaks the decision at delta = {first.delta:g}"
+        which = f"A set that breaks the decision at delta = {exact_text(first.delta)}"
         refuse_less_than_proved(len(found), least, "size", which)
     best = decision.reason(exclude=found)
     names = decision.law.model.unit_names
+    allowed = decision.task.may_choose(1, len(names))[0]
     return BreakingSet(
         tuple(sorted(found)),
         minimality,
@@ -179,7 +205,14 @@ def breaking_set_of(decision: Decision) -> BreakingSet:
         first.prediction,
         tuple(names[u] for u in sorted(found)),
         first.distribution,
+        scope,
+        len(forced) + len(set(np.flatnonzero(allowed).tolist()) - found),
     )
+
+
+def _known_alone(scope: Scope) -> str:
+    """Say what is known where no feature was chosen."""
+    return f"{scope.forced} alone known" if scope.include else "nothing known"
 
 
 def _by_rank(prover: Prover) -> tuple[set[int], str, int]:
@@ -206,7 +239,8 @@ class _Duality:
 
     def __init__(self, decision: Decision, first: SufficientReason) -> None:
         self.decision = decision
-        self.met = [frozenset(first.features)]
+        self.forced = frozenset(decision.task.include)  # they are in every set, and break none
+        self.met = [frozenset(first.features) - self.forced]
         effort = decision.task.effort
         self.until = clock.monotonic() + effort.time_limit
         self.over = self.until + _FOR_SPARING * effort.time_limit
@@ -225,17 +259,17 @@ class _Duality:
                 break
             if clock.monotonic() > self.until:
                 break
-        return self._pruned(least)
+        return self.pruned(least)
 
     def _meet(self, barred: set[int]) -> bool:
         """Meet reasons that a set does not hit, each disjoint from those met before it."""
         barred, met = set(barred), False
         while not met or clock.monotonic() <= self.until:
             reason = self.decision.reason(exclude=sorted(barred))
-            if reason.status != "ok":
+            if not reaches(reason):
                 return met
-            self.met.append(frozenset(reason.features))
-            barred |= set(reason.features)
+            self.met.append(frozenset(reason.features) - self.forced)
+            barred |= self.met[-1]
             met = True
         return met
 
@@ -244,7 +278,7 @@ class _Duality:
         """Whether all of the time is up, also that for sparing features."""
         return clock.monotonic() > self.over
 
-    def _pruned(self, least: int) -> tuple[set[int], str, int]:
+    def pruned(self, least: int) -> tuple[set[int], str, int]:
         """Leave features out, the most telling first, until it breaks; spare what can be spared."""
         decision = self.decision
         members = decision.law.prover(decision.law.view(decision.row), decision.task).members
@@ -263,7 +297,7 @@ class _Duality:
             elif decision.is_hopeless(chosen - {u}):
                 chosen.discard(u)
             else:
-                open_ones |= decision.reason(exclude=sorted(chosen - {u})).status != "ok"
+                open_ones |= not reaches(decision.reason(exclude=sorted(chosen - {u})))
         if len(chosen) == least and not open_ones:
             return chosen, "minimum", least
         return chosen, "near-subset-minimal" if open_ones else "subset-minimal", least

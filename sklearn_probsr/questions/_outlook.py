@@ -18,9 +18,11 @@ from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.questions._asked_decision import Decision
+from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.questions._asked_decision import Decision, reaches
 from sklearn_probsr.questions._next_feature import gain_of, next_frame
 from sklearn_probsr.questions._partial_row import PartialRow
+from sklearn_probsr.results._listed import count
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.search._arguments import Options
 
@@ -275,7 +277,7 @@ class Outlook:
             return None
         decision = Decision(self.partial.law, completion, self.options)
         found = decision.reason(exclude=self.partial.unknown)
-        return found if found.status == "ok" else None
+        return found if reaches(found) else None
 
     @cached_property
     def next(self) -> Any:
@@ -323,7 +325,7 @@ class Outlook:
 
     def __str__(self) -> str:
         best = self._probabilities[self._likeliest]
-        level = f"{float(self.delta):g}"
+        level = f"{exact_text(float(self.delta))}"
         word = {
             True: f"settled at {level}",
             False: f"not settled at {level}",
@@ -331,6 +333,6 @@ class Outlook:
         }[self.settled]
         return (
             f"Class {self.prediction} with probability {best} over "
-            f"{self.partial.law.distribution}, {len(self.partial.unknown)} of "
-            f"{self.partial.law.model.n_units} features unknown: {word}."
+            f"{self.partial.law.distribution}, {len(self.partial.unknown):,} of "
+            f"{count(self.partial.law.model.n_units, 'feature')} unknown: {word}."
         )

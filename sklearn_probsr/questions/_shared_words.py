@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from sklearn_probsr.results._listed import count, listed
+from sklearn_probsr.results._scope import Scope
+
 __all__ = ["shared_words"]
 
 # So many features of which a word stays open are named.
@@ -14,6 +17,7 @@ def shared_words(
     names: Sequence[str],
     size: int,
     groups: tuple[Collection[int], Collection[int], Collection[int]] | None,
+    scope: Scope,
     *,
     sized: bool = False,
 ) -> str:
@@ -28,14 +32,16 @@ def shared_words(
     groups : tuple of collections of int, or None
         Features in every one, in some, and of which one or the other stays open; None if it is not
         proved that there is no smaller reason.
+    scope : Scope
+        Which sets were allowed.
     sized : bool, default=False
         Whether to say the size.
     """
-    count = f"{size} {'feature' if size == 1 else 'features'}"
+    sizes = count(size, "feature")
     if groups is None:
         return (
-            f"It is not proved that a reason of {count} is the smallest, so nothing is said of the "
-            "others."
+            f"It is not proved that a reason of {sizes}{scope.words()} is the smallest, so nothing "
+            "is said of the others."
         )
     if size == 0:
         return "No other reason has as few features."
@@ -49,7 +55,7 @@ def shared_words(
     if perhaps:
         left = f" and {len(perhaps) - _NAMED} more" if len(perhaps) > _NAMED else ""
         known = f"{others}, and" if more else "in some there is"
-        others = f"{known} perhaps {', '.join(perhaps[:_NAMED])}{left}"
-    told = f" ({count})" if sized else ""
-    needed = ", ".join(needs) or "no feature in particular"
-    return f"Every reason of this size{told} needs {needed}; {others}."
+        others = f"{known} perhaps {listed(perhaps[:_NAMED])}{left}"
+    told = f" ({sizes})" if sized else ""
+    needed = listed(needs) or "no feature in particular"
+    return f"Every reason of this size{told}{scope.words()} needs {needed}; {others}."

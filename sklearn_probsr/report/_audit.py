@@ -10,7 +10,9 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
+from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.questions._asked_decision import Decision
+from sklearn_probsr.results._listed import count, listed
 from sklearn_probsr.results._notebook_html import card, line, strong, table
 
 __all__ = ["CAUTION", "Audit", "audit"]
@@ -229,10 +231,11 @@ class Audit:
 
     def __str__(self) -> str:
         told = self.summary
-        names = ", ".join(self.protected)
+        names = listed(self.protected)
         return (
-            f"Of {told['rows']} decisions, {told['free']:.0%} have a reason without {names} that "
-            f"keeps the class with probability {self.delta:g} over {self.distribution}, and "
+            f"Of {count(told['rows'], 'decision')}, {told['free']:.0%} have a reason without "
+            f"{names} that keeps the class with probability {exact_text(self.delta)} over "
+            f"{self.distribution}, and "
             f"{told['only_through']:.0%} can only be reached through {names} "
             f"({told['undecided']:.0%} undecided). In {told['flips']:.0%} the class may change "
             f"when {names} alone {'is' if len(self.protected) == 1 else 'are'} replaced. {CAUTION}"
@@ -240,7 +243,7 @@ class Audit:
 
     def _repr_html_(self) -> str:
         groups = self.by_group().round(3).reset_index() if self.summary["rows"] else None
-        head = line("Audit of ", strong(", ".join(self.protected)), head=True)
+        head = line("Audit of ", strong(listed(self.protected)), head=True)
         told = [] if groups is None else [table(list(groups), groups.to_numpy().tolist())]
         return card(head, line(str(self)), *told)
 
@@ -279,7 +282,7 @@ class Audit:
             left += shares
         ax.set_xlim(0, 1)
         ax.set_xlabel(f"share of decisions, at {self.delta:g}")
-        ax.set_title(f"Without {', '.join(self.protected)}", fontsize=10, loc="left")
+        ax.set_title(f"Without {listed(self.protected)}", fontsize=10, loc="left")
         ax.legend(ncols=3, fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0, 1.12))
         ax.spines[["top", "right"]].set_visible(False)
         if show:

@@ -10,7 +10,7 @@ from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._value_text import unnamed
 from sklearn_probsr.results._reasons import SufficientReasons
 
-__all__ = ["Book", "code_book", "state_of"]
+__all__ = ["Book", "code_book", "code_of"]
 
 
 Book = dict[tuple[int, str | None], tuple[str, str]]
@@ -60,6 +60,16 @@ def _states(told: SufficientReasons, unit: int) -> set[str]:
     return found | {unnamed(name, units[unit].describe(s)) for s in declared if units is not None}
 
 
+def code_of(book: Book, told: SufficientReasons, i: int, unit: int) -> tuple[str, str] | None:
+    """Return the code of a feature in a row: of what it is there, of its state, or of itself."""
+    own = told.model.describe(unit, told.rows[i])
+    for state in (state_of(told, i, unit), unnamed(told.model.unit_names[unit], own), None):
+        if (unit, state) in book:
+            return book[unit, state]
+    return None
+
+
 def state_of(told: SufficientReasons, i: int, unit: int) -> str:
+    """Return what a feature is in a row, in words."""
     raw = None if told.shown is None else told.shown[i, unit]
     return unnamed(told.model.unit_names[unit], told.model.describe(unit, told.rows[i], raw))

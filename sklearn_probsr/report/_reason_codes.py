@@ -15,8 +15,10 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._law import Law
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.report._code_book import Book, code_book, state_of
+from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.report._code_book import Book, code_book, code_of
 from sklearn_probsr.report._coded_rows import CodedRow, ReasonCodes
+from sklearn_probsr.results._listed import listed
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
@@ -138,10 +140,7 @@ def _coded(
     if told.status[i] == "invalid" or prediction != adverse:
         return CodedRow(label, prediction)
     row, names = told.rows[i], law.model.unit_names
-    own = {
-        u: book.get((u, state_of(told, i, u)), book.get((u, None)))
-        for u in range(law.model.n_units)
-    }
+    own = {u: code_of(book, told, i, u) for u in range(law.model.n_units)}
     open_ones = [u for u, code in own.items() if code is not None and u not in barred]
     found = _best(law, row, told.delta, open_ones, own, most)
     wide = found
@@ -222,12 +221,13 @@ def _statement(row: CodedRow, delta: float, used: list[str]) -> str:
         f"least {lower_text(row.guarantee.ends()[0], 4)}"
     )
     if row.more_needed:
-        noun = "feature" if row.more_needed == 1 else "features"
-        text += f"; {delta:g} needs at least {row.more_needed} more {noun}"
+        more = "feature with a code" if row.more_needed == 1 else "features with codes"
+        text += f"; {exact_text(delta)} needs at least {row.more_needed} more {more}"
     if row.omitted_principal is not None:
         text += f"; {row.omitted_principal}, which falls short the most, is not among them"
     if used:
-        text += f"; the model also uses {', '.join(used)}, which was kept out"
+        was = "was" if len(used) == 1 else "were"
+        text += f"; the model also uses {listed(used)}, which {was} kept out"
         text += f" (a loss of {row.lost:.3g} or more)" if row.lost > 0 else ""
     return text
 
@@ -237,15 +237,16 @@ def _protected(model: Any, barred: tuple[int, ...], used: list[int], book: Book)
     if not barred:
         return ""
     names = model.unit_names
-    kept = f"{', '.join(names[u] for u in barred)}: kept out of the search"
+    kept = f"{listed([names[u] for u in barred])}: kept out of the search"
     if used:
-        uses = ", ".join(names[u] for u in used)
+        uses = listed([names[u] for u in used])
+        it, they = ("it", "it") if len(used) == 1 else ("them", "they")
         text = (
-            f"{kept}. The model uses {uses}: codes without it average over it, which does not mean "
-            "that it had no part in the decision."
+            f"{kept}. The model uses {uses}: codes without {it} average over {it}, which does not "
+            f"mean that {they} had no part in the decision."
         )
     else:
-        text = f"{kept}; the model does not use it."
+        text = f"{kept}; the model does not use {'it' if len(barred) == 1 else 'them'}."
     # A code that other features share may be given for them.
     open_codes = {code for (u, _), (code, _) in book.items() if u not in barred}
     lost = {code: names[u] for (u, _), (code, _) in book.items() if u in barred}

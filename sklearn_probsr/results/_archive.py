@@ -41,7 +41,7 @@ __all__ = [
     "write_reasons",
 ]
 
-FORMAT = "sklearn-probsr reasons 6"
+FORMAT = "sklearn-probsr reasons 7"
 # Of more units than these, those of a form are not written out.
 _MANY = 2**12
 
@@ -71,6 +71,8 @@ def write_reasons(
             "confidence": reasons.confidence,
             "method": reasons.method,
             "forced": reasons.forced,
+            "barred": reasons.barred,
+            "max_size": reasons.max_size,
             "only": reasons.only,
             "words": {
                 str(i): {str(unit): words for unit, words in told.items()}

@@ -15,6 +15,7 @@ from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.results._reason_html import reason_card
+from sklearn_probsr.results._scope import ALL, Scope
 from sklearn_probsr.results._sentence import sentence
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class SufficientReason:
         ``"near-prefix-minimal"`` (the same of the shorter prefixes of the order by mean cost), or
         ``"best-of-size"`` (``max_size`` kept it from reaching delta; under uniform completions no
         other set of that size has a better guarantee, under other distributions none was found).
+        The sets are those that were allowed, as ``scope`` has it.
     epsilon : float
         0 unless near-minimum or near-prefix-minimal.
     size_lower : int
@@ -123,8 +125,8 @@ class SufficientReason:
         the guarantee is made of), and the ``searched`` and ``descriptive`` ones. The minimality
         then speaks of the rows searched, and whether delta is confirmed is
         ``guarantee >= delta``.
-    only : tuple of str, default=()
-        Which features were allowed, "present" or "supporting" ones; all, if there is nothing.
+    scope : Scope, default=Scope()
+        Which sets were allowed: what "smaller", "cheaper" and "best" speak of.
     against : tuple of int
         The features that speak against the class: what they contribute is below their average
         under the distribution (of several classes, in the duel with the runner-up). To know such a
@@ -157,7 +159,7 @@ class SufficientReason:
     status: str = field(default="ok", repr=False)
     message: str = field(default="", repr=False)
     matches: Matches | None = field(default=None, repr=False)
-    only: tuple[str, ...] = field(default=(), repr=False)
+    scope: Scope = field(default=ALL, repr=False)
     cost: float = field(default=math.nan, repr=False, compare=False)
     cost_lower: float = field(default=math.nan, repr=False, compare=False)
     priced: bool = field(default=False, repr=False)

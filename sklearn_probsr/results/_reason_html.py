@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.results._listed import count, joined
 from sklearn_probsr.results._notebook_html import (
     SHOWN_ROWS,
     bound,
@@ -28,10 +30,9 @@ def reason_card(reason: Any, called: Any = None, more: str = "") -> str:
         told = "No class, no reason" if called is None else f"Row {called}: no class, no reason"
         return card(line(told, head=True), line(reason.message))
     head = "Class " if called is None else f"Row {called}: class "
-    held = f" is kept with probability at least {_sure(reason.guarantee)}"
-    trust = reason.guarantee.confidence
-    if trust < 1:
-        held += f", with confidence {lower_text(trust, 9)}"
+    held, trust = f" is kept with probability at least {_sure(reason.guarantee)}", ""
+    if reason.guarantee.confidence < 1:
+        trust = f", with confidence {lower_text(reason.guarantee.confidence, 9)}"
     given = ", given" if reason.facts else ", whatever the features are"
     size = f"{count_text(reason)}; {claim(reason)}."
     over = f"Over {reason.distribution}."
@@ -39,7 +40,7 @@ def reason_card(reason: Any, called: Any = None, more: str = "") -> str:
         held = f" is kept in at least {_sure(reason.guarantee)} of the rows that share these facts"
         given, over = "", str(reason)
     parts = [
-        line(head, strong(reason.prediction), held, given, head=True),
+        line(head, strong(reason.prediction), held, trust, given, head=True),
         bullets(marked_facts(reason)),
         line(size),
         line(over),
@@ -79,7 +80,7 @@ def reasons_table(
         cells = [
             label,
             reason.prediction if known else "",
-            (", ".join(marked_facts(reason)) or "whatever the features are") if known else "",
+            (joined(marked_facts(reason)) or "whatever the features are") if known else "",
             reason.size if known else "",
             bound(_sure(reason.guarantee)) if known else "",
             reason.minimality,
@@ -88,9 +89,9 @@ def reasons_table(
         if flagged:
             cells.append("ok" if reason.status == "ok" else f"{reason.status}: {reason.message}")
         rows.append(cells)
-    more = f"{total - len(told):,} more rows." if total > len(told) else ""
-    count = f"{total:,} row{'' if total == 1 else 's'}"
-    head = line("Sufficient reasons of ", strong(count), f" at delta = {delta:g}", head=True)
+    more = f"{count(total - len(told), 'more row')}." if total > len(told) else ""
+    level = f" at delta = {exact_text(delta)}"
+    head = line("Sufficient reasons of ", strong(count(total, "row")), level, head=True)
     shown = table([*headings, *(["status"] if flagged else [])], rows, more)
     return card(head, line(f"Over {over}."), shown)
 

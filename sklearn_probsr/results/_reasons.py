@@ -20,6 +20,7 @@ from sklearn_probsr.model._sparse import SparseRows, joined_rows
 from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import STATUSES, Source, SufficientReason
 from sklearn_probsr.results._reason_html import reasons_table
+from sklearn_probsr.results._scope import Scope
 
 if TYPE_CHECKING:
     from sklearn_probsr.laws.rows._neighbours import Matches
@@ -68,6 +69,10 @@ class SufficientReasons:
         one, any that the model takes.
     forced : tuple of int
         The features that every reason had to have.
+    barred : tuple of int, default=()
+        The features that none was to have.
+    max_size : int or None, default=None
+        How many features a reason may have at most.
     exact : dict of int to Fraction
         The guarantees that are known as fractions, by row.
     shown : ndarray of shape (n, units) or None
@@ -111,6 +116,8 @@ class SufficientReasons:
     exact: dict[int, Fraction] = field(repr=False)
     shown: NDArray[Any] | None = field(default=None, repr=False)
     flagged: dict[int, tuple[str, str]] = field(default_factory=dict, repr=False)
+    barred: tuple[int, ...] = field(default=(), repr=False)
+    max_size: int | None = field(default=None, repr=False)
     only: tuple[str, ...] = field(default=(), repr=False)
     words: dict[int, dict[int, tuple[str, ...]]] = field(default_factory=dict, repr=False)
     spelling: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
@@ -129,6 +136,14 @@ class SufficientReasons:
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: not what is made from it on demand."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def scope(self) -> Scope:
+        """Which sets were allowed: what "smaller", "cheaper" and "best" speak of."""
+        names = self.model.unit_names
+        forced = tuple(names[u] for u in self.forced)
+        least = getattr(self.distribution, "min_rows", 0)
+        return Scope(forced, bool(self.barred), self.only, self.max_size, least)
 
     @cached_property
     def size(self) -> NDArray[np.int64]:
@@ -286,7 +301,7 @@ class SufficientReasons:
             status=status,
             message=message,
             matches=None if status == "invalid" else self.matches(i, features),
-            only=self.only,
+            scope=self.scope,
             cost=float(self.cost[i]),
             cost_lower=float(self.cost_lower[i]),
             priced=self.prices is not None,

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.results._listed import count, listed
+from sklearn_probsr.results._scope import Scope
 
 if TYPE_CHECKING:
     from sklearn_probsr.laws.rows._neighbours import Matches
 
-__all__ = ["CLAIMS", "claim", "cost_text", "count_text", "marked_facts", "sentence"]
+__all__ = ["CLAIMS", "claim", "cost_text", "count_text", "marked_facts", "sentence", "template"]
 
+# What is proved: {sets} are those that were allowed, and {forced} what each of them has.
 CLAIMS = {
-    "minimum": "no smaller set reaches {delta}",
-    "subset-minimal": "none can be left out",
-    "near-subset-minimal": "none is known to be superfluous",
-    "locally-minimal": "no single one of them can be left out",
-    "near-locally-minimal": "no single one is known to be superfluous",
-    "near-prefix-minimal": "no fewer by mean cost reach {delta} + {epsilon}",
-    "near-minimum": "no smaller set reaches {delta} + {epsilon}",
-    "best-of-size": "the best set found of at most {size}; {delta} is not proved",
+    "minimum": "no {smaller} set{sets} reaches {delta}",
+    "subset-minimal": "{forced}none can be left out",
+    "near-subset-minimal": "{forced}none is known to be superfluous",
+    "locally-minimal": "{forced}no single one of them can be left out",
+    "near-locally-minimal": "{forced}no single one is known to be superfluous",
+    "near-prefix-minimal": "{forced}no fewer{kind} by mean cost reach {delta} + {epsilon}",
+    "near-minimum": "no {smaller} set{sets} reaches {delta} + {epsilon}",
+    "best-of-size": "the best set found{most}; {reached}",
 }
-# Of rows that are counted.
-_COUNTED = {**CLAIMS, "best-of-size": "the best set found; none found reaches {delta}"}
 
 
 def sentence(reason: Any) -> str:
@@ -55,39 +56,64 @@ def _told(reason: Any) -> str:
     )
 
 
+def template(word: str, scope: Scope, priced: bool = False, **row: str) -> str:
+    """Return what a word of minimality claims of the sets in a scope.
+
+    What differs from row to row is left open unless it is given: ``{delta}``, ``{epsilon}``, and
+    ``{reached}``, which says it of a set that is not proved to reach delta.
+    """
+    known = row | {
+        # Of the cheapest, the number of features is what was asked for, too.
+        "sets": scope.words(sized=priced),
+        "most": scope.words(sized=True),
+        "kind": f" of {scope.kind}" if scope.kind else "",
+        "forced": f"beside {scope.forced} " if scope.include else "",
+        "smaller": "cheaper" if priced else "smaller",
+    }
+    return re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], found[0]), CLAIMS[word])
+
+
 def claim(reason: Any) -> str:
     """Say what is proved of the size of a reason."""
-    claims = CLAIMS if reason.matches is None else _COUNTED
-    told = claims[reason.minimality].format(
-        epsilon=_two_digits_up(reason.epsilon), delta=reason.delta, size=reason.size
+    refuted = (reason.guarantee >= reason.delta).value is False
+    reached = f"{reason.delta} is not {'reached' if refuted else 'proved'}"
+    if reason.matches is not None:  # the sets were compared in rows that the guarantee is not of
+        reached = f"none found reaches {reason.delta}"
+        if reason.matches.searched.matching < reason.scope.min_rows:
+            return f"fewer than {reason.scope.min_rows:,} share them"
+    told = template(
+        reason.minimality,
+        reason.scope,
+        reason.priced,
+        epsilon=_two_digits_up(reason.epsilon),
+        delta=str(reason.delta),
+        reached=reached,
     )
-    kind = " and ".join(reason.only)
-    if reason.priced:
-        told = told.replace("no smaller set ", "no cheaper set ")
-    if kind:
-        for word in ("smaller", "cheaper"):
-            told = told.replace(f"no {word} set ", f"no {word} set of {kind} features ")
-        told = told.replace("the best set found", f"of {kind} features the best set found")
     bounded = reason.minimality.endswith(("subset-minimal", "locally-minimal"))
     if reason.matches is None and bounded:
-        told += _bounded(reason, kind)
+        told += _bounded(reason)
     return told
 
 
-def _bounded(reason: Any, kind: str) -> str:
+def _bounded(reason: Any) -> str:
     """Say what is proved of all sets, where there is anything to say."""
-    those = f" {kind} features" if kind else " features"
+    scope: Scope = reason.scope
     if reason.priced and reason.cost_lower > 0:
+        those = scope.words(sized=True) or " of features"
         least = cost_text(reason.cost_lower, down=True)
-        return f"; no set of{those} that costs less than {least} reaches {reason.delta}"
+        return f"; no set{those} that costs less than {least} reaches {reason.delta}"
     if not reason.priced and reason.size_lower > 1:
-        return f"; no set of fewer than {reason.size_lower}{those} reaches {reason.delta}"
+        fewer = f"fewer than {reason.size_lower}"
+        those = f" of {fewer} {scope.kind or 'features'}"
+        if scope.include or scope.exclude:
+            those = f"{scope.words()} that has {fewer} features"
+        return f"; no set{those} reaches {reason.delta}"
     return ""
 
 
 def count_text(reason: Any) -> str:
     """Say how many features a reason has, and what they cost if that was asked for."""
-    told = f"{reason.size} of {reason.n_units} features"
+    told = f"{reason.size:,} of {count(reason.n_units, 'feature')}"
     return f"{told} at a cost of {cost_text(reason.cost)}" if reason.priced else told
 
 
@@ -110,8 +136,8 @@ def _conditional(reason: Any, matches: Matches, sure: str, trust: str, proved: s
         f"Of {those}, class {reason.prediction!s} is kept in at least {sure}{trust}: in {held} "
         f"such rows among {held.rows:,} held out; {reason.delta} is "
         f"{verdict[(reason.guarantee >= reason.delta).value]} (descriptive, over all "
-        f"{all_rows.rows:,} rows: {all_rows}; {reason.size} of {reason.n_units} features; {proved} "
-        f"{how} the {matches.searched.rows:,} rows searched)."
+        f"{count(all_rows.rows, 'row')}: {all_rows}; {count_text(reason)}; {proved} {how} the "
+        f"{count(matches.searched.rows, 'row')} searched)."
     )
 
 
@@ -137,10 +163,4 @@ def _facts(reason: Any) -> str:
     told = dict(zip(reason.features, reason.facts, strict=True))
     against = [told[u] for u in reason.features if u in reason.against]
     others = [told[u] for u in reason.features if u not in reason.against]
-    if not against or not others:
-        return f"{'although ' if against else ''}{_and(against or others)}"
-    return f"{_and(others)}, although {_and(against)}"
-
-
-def _and(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return listed(others, although=against)

@@ -45,6 +45,8 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         "confidence",
         "method",
         "forced",
+        "barred",
+        "max_size",
         "only",
         "words",
         "exact",
@@ -73,10 +75,18 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
     invalid = np.zeros(len(sets), dtype=np.bool_)
     invalid[[i for i, (status, _) in flagged.items() if status == "invalid"]] = True
     _check_columns(columns, sets, invalid)
-    forced = tuple(
-        whole(unit, "meta.reasons.forced", 0, width - 1)
-        for unit in flat(told["forced"], "meta.reasons.forced", (None,))
+    forced, barred = (
+        tuple(
+            whole(unit, f"meta.reasons.{name}", 0, width - 1)
+            for unit in flat(told[name], f"meta.reasons.{name}", (None,))
+        )
+        for name in ("forced", "barred")
     )
+    most = told["max_size"]
+    if most is not None and (sets.sizes > whole(most, "meta.reasons.max_size", 0)).any():
+        raise UnsoundError("meta.reasons.max_size must not be less than a reason has features")
+    if np.isin(sets.features, barred).any():
+        raise UnsoundError("meta.reasons.barred must name features that no reason has")
     valid = sets.take(np.flatnonzero(~invalid))
     if len(set(forced)) < len(forced) or any(told[: len(forced)] != forced for told in valid):
         raise UnsoundError(
@@ -94,6 +104,8 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         confidence=number(told["confidence"], "meta.reasons.confidence", 0, 1),
         method=one_of(told["method"], "meta.reasons.method", _METHODS),
         forced=forced,
+        barred=barred,
+        max_size=most,
         exact=_exact(told["exact"], columns),
         flagged=flagged,
         only=only,

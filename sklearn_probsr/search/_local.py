@@ -72,9 +72,15 @@ class _Search:
             chosen = prover.best_of(min(most, len(members)))
             verdict = prover.settled(chosen)
             if not verdict and self.task.max_size is None:
-                refuted = verdict is False and (prover.monotone or prover.least > len(members))
-                what = "cannot be reached" if refuted else "is not proved"
-                best = str(prover.guarantee(chosen))
+                known = prover.guarantee(chosen)
+                what = "is not reached" if (known < self.task.delta).value else "is not proved"
+                best = f"the best guarantee found is {known}"
+                if prover.monotone:  # it is that of all others together
+                    best = f"the best guarantee that the others give is {known}"
+                if verdict is False and (prover.monotone or prover.least > len(members)):
+                    what = "cannot be reached"
+                if not self.task.has_others(prover.view.n_units):
+                    best = f"there are no others, and with nothing known the guarantee is {known}"
                 give_up(unreachable(self.task, what, best, str(over)))
             if not verdict:
                 return chosen, "best-of-size", 0.0

@@ -56,7 +56,10 @@ def search_by_samples(
             word = "near-minimum" if view.chain else "near-prefix-minimal"
             known = Enclosure(float_below(max(task.delta - epsilon, Fraction(0))), 1.0)
         elif task.max_size is None:
-            best = f"about {kept.max() / samples:.4f} in {samples} samples"
+            best = "the best guarantee found is"
+            if not task.of_row(i).has_others(view.n_units):
+                best = "there are no others, and with nothing known the guarantee is"
+            best += f" about {kept.max() / samples:.4f} in {samples:,} samples"
             what = "is not reached by the estimate"
             found.give_up(i, unreachable(task, what, best, str(law.distribution)), task)
             k, word = int(np.argmax(kept)), "best-of-size"

@@ -178,6 +178,14 @@ CASES: dict[str, tuple[Any, str]] = {
         "with method='isotonic' and 2 classes: it is not linear otherwise. Fit it with "
         "ensemble=False and method='sigmoid'.",
     ),
+    "isotonic, one": (
+        lambda: CalibratedClassifierCV(
+            LogisticRegression(), method="isotonic", cv=2, ensemble=False
+        ).fit(VERTICES, Y),
+        "CalibratedClassifierCV must have one sigmoid calibrator and two classes, got 1 calibrator "
+        "with method='isotonic' and 2 classes: it is not linear otherwise. Fit it with "
+        "ensemble=False and method='sigmoid'.",
+    ),
     "ensemble": (
         lambda: CalibratedClassifierCV(LogisticRegression(), cv=3).fit(VERTICES, Y),
         "CalibratedClassifierCV must have one sigmoid calibrator and two classes, got 3 "

@@ -136,7 +136,7 @@ def test_compare_prints(run):
     assert done.out.startswith(
         f"{HEAD}{right}2 rows, delta = 0.95, over replacement by 16 background rows.\n"
     )
-    assert "\n| 1 | yes | job, debt | 2 | 1 | minimum |" in done.out
+    assert "\n| 1 | yes | job; debt | 2 | 1 | minimum |" in done.out
 
 
 def test_formulas_in_a_table_are_inert(run):
@@ -252,7 +252,7 @@ def test_names_of_the_table_are_used(run):
     """A model without names of its own is explained by those of the table."""
     done = run("compare", "plain.skops", "data.csv", "--target", "said", "--rows", "2")
     assert done.code == 0
-    assert "\n| 1 | yes | job, debt | 2 | 1 | minimum |" in done.out
+    assert "\n| 1 | yes | job; debt | 2 | 1 | minimum |" in done.out
     done = run("explain", "plain.skops", "data.csv", "--drop", "said", "--row", "1")
     assert "given job = 1 and debt = 0 (2 of 4 features; " in done.out
 

@@ -119,7 +119,7 @@ def test_many_rows_are_told_in_a_table(run):
         "| row | prediction | truth | reason | reason_size | guarantee_lower | minimality "
         "| status |"
     )
-    assert lines[3] == "| 1 | yes | yes | job = 1, debt = 0 | 2 | 1 | minimum | ok |"
+    assert lines[3] == "| 1 | yes | yes | job = 1; debt = 0 | 2 | 1 | minimum | ok |"
     assert table.endswith("\n\n12 more rows: -o FILE writes all of them.\n")
     told = json.loads(run(*EXPLAIN, "--json").out)
     assert [row["row"] for row in told["rows"]] == list(range(32))

@@ -144,8 +144,8 @@ def test_the_words():
     model = LinearModel([5, 2, 2, 2, 1], threshold=7, feature_names=["a", "b", "c", "d", "e"])
     found = breaking_set(model, [1, 1, 1, 1, 1], delta=0.9)
     assert str(found) == (
-        "Without a, b no set of the other features keeps class 1 with probability 0.9 over uniform "
-        "completions: the best found keeps it with 0.75 (no fewer features break it)."
+        "Without a and b no set of the other features keeps class 1 with probability 0.9 over "
+        "uniform completions: the best found keeps it with 0.75 (no fewer features break it)."
     )
     assert found.distribution == Uniform()
 

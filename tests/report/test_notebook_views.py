@@ -64,7 +64,7 @@ def test_views_say_what_the_sentences_say(views: dict[str, str]):
     assert "invalid: " in views["many"]
     assert "<td>3 states</td>" in views["adapted"]
     assert "any number" in views["adapted"]
-    assert "1 of 14 rows are left out" in views["comparison"]
+    assert "1 of 14 rows is left out" in views["comparison"]
     assert "4 more rows; to_frame() has all rows and columns." in views["comparison"]
 
 
@@ -77,7 +77,7 @@ def test_views_of_other_answers():
     assert "whatever the features are" in many._repr_html_()
     assert "<b>0 rows</b>" in many[:0]._repr_html_()
     short = sufficient_reasons(LinearModel([1, 1, 1], 2), rows, delta=0.99, max_size=1)[0]
-    assert "the best set found of at most 1; 0.99 is not proved" in short._repr_html_()
+    assert "the best set found of at most 1 feature; 0.99 is not reached" in short._repr_html_()
     drawn = sufficient_reasons(
         LinearModel([1, 1, 1], 2), rows, delta=0.9, method="monte-carlo", epsilon=0.2,
         random_state=0,
@@ -97,7 +97,7 @@ def test_views_mark_what_speaks_against():
     found = SufficientReasonExplainer(model, X, delta=0.95)(X[9:10])
     told = "<li>although worst area = 711.4</li>"
     assert told in found[0]._repr_html_()
-    assert "<td>worst texture = 40.68, although worst area = 711.4</td>" in found._repr_html_()
+    assert "<td>worst texture = 40.68; although worst area = 711.4</td>" in found._repr_html_()
 
 
 def contrast(first: list[float], second: list[float]) -> float:

@@ -142,10 +142,11 @@ def test_codes_of_protected_features_are_named_as_never_given():
     codes = {"a": ("R1", "one"), "b": ("R2", "two"), "c": ("R2", "two")}
     told = reason_codes(explained, codes, adverse="no", protected=["a", "b"])
     uses = (
-        "a, b: kept out of the search. The model uses a, b: codes without it average over it, "
-        "which does not mean that it had no part in the decision."
+        "a and b: kept out of the search. The model uses a and b: codes without them average over "
+        "them, which does not mean that they had no part in the decision."
     )
     assert told.protected == f"{uses} Never given, as codes of what is protected: R1 (a)."
+    assert "; the model also uses a and b, which were kept out" in told[0].statement
     assert told[0].codes in {("R2",), ()}
     told = reason_codes(explained, {"c": ("R3", "three")}, adverse="no", protected=["a", "b"])
     assert told.protected == uses

@@ -38,7 +38,7 @@ def test_a_set_that_misses_delta_says_so():
     """Cut short by max_size, it does not pretend."""
     assert str(sufficient_reason(MODEL, ROWS[0], delta=0.95, max_size=1)) == (
         "Class accepted is kept with probability at least 0.5 over uniform completions, given "
-        "car = 1 (1 of 5 features; the best set found of at most 1; 0.95 is not proved)."
+        "car = 1 (1 of 5 features; the best set found of at most 1 feature; 0.95 is not reached)."
     )
 
 

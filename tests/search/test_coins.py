@@ -436,7 +436,7 @@ def test_an_undecided_largest_size():
     model = LinearModel(weights, float(weights.sum() / 2))
     reason = sufficient_reason(model, np.ones(60), delta=0.5, max_size=0)
     assert reason.minimality == "best-of-size"
-    assert str(reason).endswith("the best set found of at most 0; 0.5 is not proved).")
+    assert str(reason).endswith("the best set found of at most 0 features; 0.5 is not proved).")
     within = sufficient_reason(model, np.ones(60), delta=0.5, max_size=0, epsilon=0.01)
     assert within.minimality == "near-minimum"
     assert 0 < within.epsilon <= 0.01

@@ -142,7 +142,7 @@ def test_a_share_is_a_decimal():
     assert reason.guarantee.exact == Fraction(9, 10)
     assert str(reason) == (
         "Class 1 is kept with probability at least 0.9 over replacement by 40 background rows, "
-        "whatever the features are (0 of 1 features; no smaller set reaches 0.9)."
+        "whatever the features are (0 of 1 feature; no smaller set reaches 0.9)."
     )
     assert sufficient_reason(model, [1], delta=0.9001, distribution=Background(rows)).size == 1
 

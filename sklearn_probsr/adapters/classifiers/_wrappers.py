@@ -108,8 +108,9 @@ def _calibrated(estimator: Any, columns: Columns, role: str, follow: Any) -> Dec
     if len(fitted) != 1 or method == "isotonic" or len(estimator.classes_) != 2:
         raise InvalidInputError(
             f"{name} must have one sigmoid calibrator and two classes, got {len(fitted)} "
-            f"calibrators with method={method!r} and {len(estimator.classes_)} classes: it is not "
-            "linear otherwise. Fit it with ensemble=False and method='sigmoid'."
+            f"calibrator{'s' if len(fitted) > 1 else ''} with method={method!r} and "
+            f"{len(estimator.classes_)} classes: it is not linear otherwise. Fit it with "
+            "ensemble=False and method='sigmoid'."
         )
     decision = _by_its_scores(fitted[0].estimator, columns, name, follow)
     linear = decision.linear

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.laws._feature_sets import FeatureSets
+from sklearn_probsr.results._listed import Names, joined
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["cost_columns", "gains", "table"]
@@ -56,9 +59,9 @@ def table(reasons: SufficientReasons, index: Any) -> Any:
     told, law = reasons.sets, law_of(reasons.model, reasons.distribution)
     columns = {
         "prediction": reasons.prediction,
-        "reason": told.named(reasons.model.unit_names),
+        "reason": _cells(told, reasons),
         "reason_size": reasons.size,
-        "against": reasons.against.named(reasons.model.unit_names),
+        "against": _cells(reasons.against, reasons),
         "guarantee_lower": reasons.lower,
         "guarantee_upper": reasons.upper,
         "minimality": _words(reasons.minimality),
@@ -70,6 +73,17 @@ def table(reasons: SufficientReasons, index: Any) -> Any:
     if law.conditional:
         columns |= _shared(reasons, list(told))
     return pd.DataFrame(columns, index=index)
+
+
+def _cells(sets: FeatureSets, reasons: SufficientReasons) -> NDArray[Any]:
+    """Return the names of some features of each row; as text, as in a CSV, they are facts."""
+
+    def facts(i: int) -> str:
+        return joined([reasons.fact(i, u) for u in sets.of(i)])
+
+    found = sets.named(reasons.model.unit_names)
+    found[:] = [Names(names, partial(facts, i)) for i, names in enumerate(found)]
+    return found
 
 
 def cost_columns(reasons: SufficientReasons) -> dict[str, NDArray[np.float64]]:

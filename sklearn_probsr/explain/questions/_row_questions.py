@@ -173,8 +173,12 @@ class RowQuestions:
             )
 
     def _decisions(self, taken: Sifted) -> list[Decision]:
-        """Return the decisions of rows that are valid."""
-        options = self._question.options
+        """Return the decisions of rows that are valid.
+
+        A set reaches delta or does not: that it is small enough to be told, or as good as reaches
+        it, is of no account.
+        """
+        options = replace(self._question.options, max_size=None, epsilon=None)
         return [Decision(self.law, row, options) for row in taken.valid]
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.results._inert_text import markdown
+from sklearn_probsr.results._listed import count
 from sklearn_probsr.results._notebook_html import bound, card, line, strong, table
 from sklearn_probsr.rules._rule import Rule, Taken
 
@@ -120,23 +121,24 @@ class RuleCover:
         -------
         str
         """
-        count = f"{len(self)} rule{'' if len(self) == 1 else 's'}"
+        cover = "covers" if len(self) == 1 else "cover"
         return (
-            f"{count} cover {self.covered} of {self.n_rows} rows; {self.agreeing} of these have "
-            f"the class of the first rule that they satisfy, {self.conflicts} satisfy rules of "
-            f"different classes, {self.uncovered} rows satisfy none."
+            f"{count(len(self), 'rule')} {cover} {self.covered:,} of {count(self.n_rows, 'row')}: "
+            f"{self.agreeing:,} with the class of the first rule satisfied; {self.conflicts:,} "
+            f"under rules of different classes; {self.uncovered:,} under none."
         )
 
     def __str__(self) -> str:
         lines = [
-            f"{k}. If {rule.text}: {rule.prediction!s} (guarantee {_sure(rule)}, {n} rows)"
+            f"{k}. If {rule.text}: {rule.prediction!s} (guarantee {_sure(rule)}, {count(n, 'row')})"
             for k, (rule, n) in enumerate(zip(self.rules, self.matching.tolist(), strict=True), 1)
         ]
         return "\n".join([*lines, self.summary()])
 
     def _repr_html_(self) -> str:
         headings = ["if", "then class", "guarantee", "rows", "of its class", "new"]
-        head = line(strong(f"{len(self)} rules"), f" for {self.n_rows:,} rows", head=True)
+        rows = f" for {count(self.n_rows, 'row')}"
+        head = line(strong(count(len(self), "rule")), rows, head=True)
         return card(head, line(self.summary()), table(headings, self._cells()))
 
 

@@ -22,6 +22,7 @@ from sklearn_probsr.engines.rows._telling_facts import grown
 from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws.rows._matched_rows import and_all
 from sklearn_probsr.laws.rows._neighbours import Neighbours
+from sklearn_probsr.model._value_text import exact_text
 
 __all__ = ["fewest_facts", "rules_of"]
 
@@ -218,9 +219,10 @@ class _Search:
         task, least, rows = self.task, self.rules.least, self.seen.matches(()).searched.rows
         if best is None:
             left = sum(self._left(()))
-            shared = f"{left} of the {rows} rows searched share the facts in include"
+            share = "shares" if left == 1 else "share"
+            shared = f"{left:,} of the {rows:,} rows searched {share} the facts in include"
             if not task.include:
-                shared = f"without a copy of the row itself, {rows} rows are searched"
+                shared = f"without a copy of the row itself, {rows:,} rows are searched"
             return (
                 f"min_rows = {least} is not reached for this row: {shared}. Lower min_rows"
                 f"{', or include fewer features' if task.include else ''}."
@@ -228,9 +230,13 @@ class _Search:
         good, bad = self._left(best)
         what = "cannot be reached" if proved else "is not reached by any set found"
         hint = ", or set max_size to get the best set all the same" if not task.flag else ""
-        barred = f" {task.barring}" if task.restricted else ""
+        kept = ["with the features in include"] if task.include else []
+        kept += [task.barring] if task.restricted or task.exclude else []
+        barred = f" {' and '.join(kept)}" if kept else ""
+        level = exact_text(float(task.delta))
         return (
-            f"delta = {float(task.delta):g} {what} for this row{barred}: of the sets that at least "
-            f"min_rows = {least} of the {rows} rows searched share, the best keeps the class in "
-            f"{good} of {good + bad}. Lower delta or min_rows{hint}."
+            f"delta = {level} {what} for this row{barred}: of the sets that at least "
+            f"min_rows = {least} of the {rows:,} rows searched share, the best "
+            f"{'' if proved else 'found '}by Wilson's lower bound keeps the class in {good:,} of "
+            f"{good + bad:,}. Lower delta or min_rows{hint}."
         )

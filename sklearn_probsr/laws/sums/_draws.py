@@ -33,8 +33,11 @@ def kept_along(
     total = np.zeros(steps + 1, dtype=np.int64)
     for start in range(0, samples, _CHUNK):
         m = min(_CHUNK, samples - start)
-        which = np.stack([rng.choice(len(p), size=m, p=p / p.sum()) for p in chances], axis=1)
-        drawn = np.stack([values[which[:, j]] for j, values in enumerate(cut)], axis=1)
+        which = np.zeros((m, len(laws)), dtype=np.int64)
+        drawn = np.zeros((m, len(laws)))
+        for j, p in enumerate(chances):
+            which[:, j] = rng.choice(len(p), size=m, p=p / p.sum())
+            drawn[:, j] = cut[j][which[:, j]]
         left = np.zeros((m, steps + 1))
         left[:, -1] = drawn[:, steps:].sum(axis=1)
         for k in range(steps - 1, -1, -1):

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from sklearn_probsr.explain.jobs._batches import Question
 from sklearn_probsr.laws._law import Law, Lengths
 from sklearn_probsr.laws._task import Task
+from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.results._listed import count, listed
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
@@ -89,12 +91,13 @@ def gaps(
     told = {}
     for name, what in (
         ("sure_size", "certainty is"),
-        ("abs_shap_size", f"{delta:g} is"),
-        ("signed_shap_size", f"{delta:g} is"),
+        ("abs_shap_size", f"{exact_text(delta)} is"),
+        ("signed_shap_size", f"{exact_text(delta)} is"),
     ):
         n = int(np.count_nonzero(np.isnan(table[name])))
         if n and name not in known:
-            told[name] = f"in {n} of {len(table[name])} rows {what} not reached {task.barring}."
+            rows = count(len(table[name]), "row")
+            told[name] = f"in {n:,} of {rows} {what} not reached {task.barring}."
     return told
 
 
@@ -110,8 +113,7 @@ def in_words(task: Task, names: Sequence[str]) -> str:
     if task.supporting_only:
         parts.append("none has a fact that does not speak for its class")
     if task.max_size is not None:
-        some = f"{task.max_size} feature{'s' if task.max_size != 1 else ''}"
-        parts.append(f"none has more than {some}")
+        parts.append(f"none has more than {count(task.max_size, 'feature')}")
     if task.prices is not None:
         parts.append("every reason is the cheapest that was found")
     words = ", and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
@@ -119,5 +121,4 @@ def in_words(task: Task, names: Sequence[str]) -> str:
 
 
 def _list(units: Sequence[int], names: Sequence[str]) -> str:
-    told = [names[u] for u in units]
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+    return listed([names[u] for u in units])

@@ -32,6 +32,7 @@ from sklearn_probsr.report.comparison._table_columns import (
 )
 from sklearn_probsr.report.comparison._valid_rows import ValidRows
 from sklearn_probsr.report.comparison._wide_tables import Wide
+from sklearn_probsr.results._scope import Scope
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["compare", "compare_explained"]
@@ -251,6 +252,7 @@ def compare_explained(
         search=partial(valid.grown, question, told, known, explainer.n_jobs),
         index=explained.index,
         rules=in_words(task, linear.unit_names),
+        scope=Scope.of(task, linear.unit_names),
         threshold=cut,
         shared=shared,
     )

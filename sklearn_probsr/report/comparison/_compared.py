@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.report.comparison._growth import Growth
+from sklearn_probsr.results._scope import Scope
 
 __all__ = ["Compared", "known_sizes"]
 
@@ -60,6 +61,10 @@ class Compared(Protocol):
     @property
     def rules(self) -> str:
         """What every reason had to obey, in words; empty if nothing."""
+
+    @property
+    def scope(self) -> Scope:
+        """Which sets were allowed."""
 
     @property
     def threshold(self) -> str:

@@ -29,6 +29,8 @@ from sklearn_probsr.report.comparison._wide_tables import (
 )
 from sklearn_probsr.results._archive import atomically
 from sklearn_probsr.results._checked_json import check_max_bytes, refusing
+from sklearn_probsr.results._listed import Names, count
+from sklearn_probsr.results._scope import ALL, Scope
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,6 +84,8 @@ class Comparison:
     rules : str, default=""
         What every reason had to obey, in words: features that it must have, must not have, and how
         many at most. Empty: nothing.
+    scope : Scope, default=Scope()
+        The same as values: which sets were allowed.
     threshold : str, default=""
         From which predicted probability, or score, on the second of two classes is predicted, in
         words. Empty: where the score is 0, or the largest of several.
@@ -104,6 +108,7 @@ class Comparison:
     index: Any = field(default=None, repr=False)
     left_out: str = field(default="", repr=False)
     rules: str = ""
+    scope: Scope = ALL
     threshold: str = ""
     shared: NDArray[np.int8] | None = None
 
@@ -150,6 +155,8 @@ class Comparison:
         import pandas as pd
 
         columns = {name: pd.Series(column) for name, column in self.table.items()}
+        for name in {"reason", "undecided"} & {*columns}:
+            columns[name] = pd.Series([Names(told) for told in self.table[name]], dtype=object)
         return pd.DataFrame(columns).set_axis(self.index)
 
     @cached_property
@@ -165,7 +172,8 @@ class Comparison:
             table=told,
             **self._kept(at),
             index=self.index[at],
-            left_out=f"{len(ok) - len(at)} of {len(ok)} rows are left out of all that follows: "
+            left_out=f"{len(ok) - len(at):,} of {count(len(ok), 'row')} "
+            f"{'is' if len(ok) - len(at) == 1 else 'are'} left out of all that follows: "
             f"{count_flagged(self.table['status'])}.",
         )
 

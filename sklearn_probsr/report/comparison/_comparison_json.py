@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.laws._feature_sets import FeatureSets
+from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.report.comparison._growth import Growth
 from sklearn_probsr.report.comparison._shared_members import COUNTS, read_shared
 from sklearn_probsr.report.comparison._table_json import claims, read_columns
@@ -16,27 +18,31 @@ from sklearn_probsr.results._checked_json import (
     UnsoundError,
     allowance,
     cells,
+    flag,
     flat,
     json_size,
     label,
     members,
     number,
     numbers,
+    one_of,
     parsed,
     shown,
     text,
     texts,
+    whole,
     wholes,
 )
 from sklearn_probsr.results._row_labels import checked_labels
+from sklearn_probsr.results._scope import Scope
 
 __all__ = ["FORMAT", "read_comparison"]
 
-FORMAT = "sklearn-probsr comparison 5"
+FORMAT = "sklearn-probsr comparison 6"
 _MEMBERS = (
     "format", "table", "shap_values", "values", "growth", "mask", "feature_names", "classes",
-    "delta", "distribution", "others", "missing", "rules", "threshold", "index",
-    "shared",
+    "delta", "distribution", "others", "missing", "rules", "scope", "threshold",
+    "index", "shared",
 )  # fmt: skip
 
 
@@ -75,8 +81,8 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
     growth = _growth(held["growth"], shape)
     missing = _missing(held["missing"])
     if delta not in growth.levels:
-        raise UnsoundError(f"growth.levels must hold delta, {delta:g}")
-    fields = {
+        raise UnsoundError(f"growth.levels must hold delta, {exact_text(delta)}")
+    found = {
         "table": read_columns(held["table"], mask, names, classes, others, missing),
         "shap_values": read_table(
             held["shap_values"],
@@ -94,10 +100,11 @@ def read_comparison(source: Any, max_bytes: int | None) -> tuple[dict[str, Any],
         "missing": missing,
         "index": checked_labels(held["index"], "index", n),
         "rules": text(held["rules"], "rules"),
+        "scope": _scope(held["scope"], names),
         "threshold": text(held["threshold"], "threshold"),
         "shared": read_shared(held["shared"], held["table"], shape),
     }
-    return fields, growth
+    return found, growth
 
 
 def _listed(told: Any) -> Any:
@@ -120,8 +127,26 @@ def _missing(told: Any) -> dict[str, str]:
     return {name: text(reason, f"missing.{name}") for name, reason in told.items()}
 
 
+def _scope(told: Any, names: list[str]) -> Scope:
+    """Return which sets were allowed."""
+    told = members(told, "scope", tuple(field.name for field in fields(Scope)))
+    include, only = (texts(told[name], f"scope.{name}") for name in ("include", "only"))
+    if not {*include} <= {*names}:
+        raise UnsoundError("scope.include must name features")
+    for word in only:
+        one_of(word, "scope.only", ("present", "supporting"))
+    most = told["max_size"]
+    return Scope(
+        tuple(include),
+        flag(told["exclude"], "scope.exclude"),
+        tuple(only),
+        None if most is None else whole(most, "scope.max_size", 0),
+        whole(told["min_rows"], "scope.min_rows", 0),
+    )
+
+
 def _growth(told: Any, shape: tuple[int, int]) -> Growth:
-    told = members(told, "growth", ("levels", "mask", "lower", "minimality", "against"))
+    told = members(told, "growth", ("levels", "mask", "lower", "minimality", "refuted", "against"))
     n = shape[0]
     count = len(flat(told["levels"], "growth.levels", (None,)))
     levels = tuple(numbers(told["levels"], "growth.levels", (count,), 0, 1).tolist())
@@ -138,6 +163,7 @@ def _growth(told: Any, shape: tuple[int, int]) -> Growth:
         sets,
         numbers(told["lower"], "growth.lower", (count, n), 0, 1),
         claims(told["minimality"], "growth.minimality", (count, n)).astype(np.str_),
+        wholes(told["refuted"], "growth.refuted", (count, n), 1).astype(np.bool_),
         against,
     )
 

@@ -13,6 +13,7 @@ from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.explain.jobs._batches import Question
 from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.laws._task import WORD
+from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["LEVELS", "Growth", "grow"]
@@ -36,6 +37,8 @@ class Growth:
         What each reason surely guarantees.
     minimality : ndarray of str, shape (levels, n)
         What was proved of it.
+    refuted : ndarray of bool, shape (levels, n)
+        Whether it is proved that it does not reach the level.
     contrary : FeatureSets
     against : ndarray of bool, shape (n, features)
         Which features of any of them speak against the class of their row.
@@ -45,6 +48,7 @@ class Growth:
     sets: tuple[FeatureSets, ...]
     lower: NDArray[np.float64]
     minimality: NDArray[Any]
+    refuted: NDArray[np.bool_]
     contrary: FeatureSets
 
     def __post_init__(self) -> None:
@@ -67,8 +71,8 @@ class Growth:
     def take(self, at: NDArray[np.intp]) -> Growth:
         """Return those of some rows."""
         sets = tuple(level.take(at) for level in self.sets)
-        grown = sets, self.lower[:, at], self.minimality[:, at]
-        return Growth(self.levels, *grown, self.contrary.take(at))
+        grown = self.lower[:, at], self.minimality[:, at], self.refuted[:, at]
+        return Growth(self.levels, sets, *grown, self.contrary.take(at))
 
     def among(self, at: NDArray[np.intp], n: int) -> Growth:
         """Return them at some places among n rows; of the others there is no set."""
@@ -76,8 +80,9 @@ class Growth:
         sets = tuple(level.among(at, n) for level in self.sets)
         lower = np.zeros(shape)
         minimality = np.full(shape, "best-of-size", dtype=WORD)
-        lower[:, at], minimality[:, at] = self.lower, self.minimality
-        return Growth(self.levels, sets, lower, minimality, self.contrary.among(at, n))
+        refuted = np.zeros(shape, dtype=np.bool_)
+        lower[:, at], minimality[:, at], refuted[:, at] = self.lower, self.minimality, self.refuted
+        return Growth(self.levels, sets, lower, minimality, refuted, self.contrary.among(at, n))
 
 
 def grow(
@@ -112,5 +117,15 @@ def grow(
         sets,
         np.stack([reasons.lower for reasons in found]),
         np.stack([reasons.minimality for reasons in found]),
+        np.stack([_refuted(reasons) for reasons in found]),
         any_level.only(leanings < 0),
     )
+
+
+def _refuted(reasons: SufficientReasons) -> NDArray[np.bool_]:
+    """Tell which reasons are proved not to reach their level."""
+    level = decimal_fraction(reasons.delta)
+    found: NDArray[np.bool_] = reasons.upper < reasons.delta
+    for i, exact in reasons.exact.items():
+        found[i] = exact < level
+    return found

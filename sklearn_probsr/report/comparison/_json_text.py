@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ def json_text(comparison: Compared) -> str:
                 "mask": [plain(level) for level in growth.sets],
                 "lower": growth.lower.tolist(),
                 "minimality": growth.minimality.tolist(),
+                "refuted": growth.refuted.astype(int).tolist(),
                 "against": plain(growth.contrary),
             },
             "mask": plain_sets(mask) if wide else mask.astype(int).tolist(),
@@ -49,6 +51,7 @@ def json_text(comparison: Compared) -> str:
             "others": comparison.others,
             "missing": comparison.missing,
             "rules": comparison.rules,
+            "scope": asdict(comparison.scope),
             "threshold": comparison.threshold,
             "shared": None if shared is None else plain_table(shared, int),
             "index": plain_labels(comparison.index),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._sparse import SparseRows, to_sparse
-from sklearn_probsr.model._value_text import fact
+from sklearn_probsr.model._value_text import MISSING, fact
 from sklearn_probsr.report.comparison._wide_tables import Wide
 from sklearn_probsr.results._reasons import SufficientReasons
 
@@ -89,9 +89,15 @@ def _of_columns(told: SufficientReasons, j: int) -> NDArray[Any]:
     unit = (told.model.units or ())[j]
     part = told.rows[:, list(unit.columns)]
     different, which = np.unique(part, axis=0, return_inverse=True)
-    if told.shown is None or (unit.labels and len(different) <= len(unit.labels)):
-        texts = [unit.describe(values) for values in different.tolist()]
-        return np.array([*texts, None], dtype=object)[:-1][which.reshape(-1)]
+    if told.shown is None or (unit.labels and unit.states is not None):
+        # Of a state with a label, a value tells no more than whether there is one.
+        shown = np.full(len(part), None) if told.shown is None else told.shown[:, j]
+        raws = [None] if told.shown is None else ["", MISSING]
+        texts = [unit.describe(values, raw) for raw in raws for values in different.tolist()]
+        gaps = np.array([isinstance(raw, str) and raw == MISSING for raw in shown.tolist()])
+        at = which.reshape(-1) + len(different) * gaps.astype(np.intp)
+        found: NDArray[Any] = np.array([*texts, None], dtype=object)[:-1][at]
+        return found
     each = zip(part.tolist(), told.shown[:, j].tolist(), strict=True)
     return np.array([*(unit.describe(row, raw) for row, raw in each), None], dtype=object)[:-1]
 

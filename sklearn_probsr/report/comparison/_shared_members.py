@@ -16,6 +16,7 @@ from sklearn_probsr.report.comparison._wide_json import read_table
 from sklearn_probsr.report.comparison._wide_tables import Wide
 from sklearn_probsr.results._checked_json import UnsoundError, wholes
 from sklearn_probsr.results._inert_text import visible
+from sklearn_probsr.results._listed import count
 
 __all__ = ["COUNTS", "codes_of", "columns_of", "open_counts", "read_shared", "roles"]
 
@@ -68,7 +69,7 @@ def open_counts(table: dict[str, NDArray[Any]], status: NDArray[Any]) -> dict[st
     for name in COUNTS:
         n = int(np.count_nonzero(np.isnan(table[name][fine])))
         if n:
-            told[name] = f"in {n} of {len(fine)} rows it stays undecided."
+            told[name] = f"in {n:,} of {count(len(fine), 'row')} it stays undecided."
     return told
 
 
@@ -93,7 +94,9 @@ def roles(
             np.flatnonzero(comparison.shared[i] & bit).tolist() for bit in (EVERY, SOME, OPEN)
         )
         proved = table["minimality"][i] == "minimum"
-        words = shared_words(names, int(size), (every, some, undecided) if proved else None)
+        words = shared_words(
+            names, int(size), (every, some, undecided) if proved else None, comparison.scope
+        )
         told = {"roles": codes[i, listed[i]].tolist(), "shared": visible(words)}
         found.append(told if status[i] == "ok" else {})
     return found

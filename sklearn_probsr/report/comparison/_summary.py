@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.report.comparison._compared import Compared, known_sizes
 from sklearn_probsr.report.comparison._row_names import ids_of
 from sklearn_probsr.report.comparison._shared_members import COUNTS
 from sklearn_probsr.results._inert_text import markdown
+from sklearn_probsr.results._listed import count, joined
 
 __all__ = ["cell", "summary", "table_in_markdown"]
 
@@ -30,7 +32,7 @@ _SETS = {
 def summary(found: Compared) -> str:
     """Say in plain words what a comparison without flagged rows says."""
     n, table = len(found), found.table
-    head = f"{n} row{'s' if n != 1 else ''}, delta = {found.delta:g}, over {found.distribution}."
+    head = f"{count(n, 'row')}, delta = {exact_text(found.delta)}, over {found.distribution}."
     if found.left_out:
         head += f"\n{found.left_out}"
     if not n:
@@ -41,12 +43,14 @@ def summary(found: Compared) -> str:
     lines, cost = [head], table.get("cost")
     if found.rules:
         best = np.mean(table["minimality"] == "best-of-size")
-        but = f"; in {_share(best)} of the rows {found.delta:g} is not reached so" if best else ""
+        reach = f"no set found so surely reaches {exact_text(found.delta)}"
+        but = f"; in {_share(best)} of the rows {reach}" if best else ""
         lines.append(f"{found.rules}{but}.")
+    may_be = "that allows" if found.rules else "possible"
     lines += [
-        f"A reason has {_middle(size)} features of {len(found.feature_names)}"
+        f"A reason has {_middle(size)} features of {len(found.feature_names):,}"
         f"{short if len(found.feature_names) > _FEW else ''}. {_share(proved)} are proved to be as "
-        f"{'small' if cost is None else 'cheap'} as possible.",
+        f"{'small' if cost is None else 'cheap'} as {may_be}.",
         *_beside(found),
         *(
             f"{what} the class in {_kept(table[f'{word}_lower'], found.delta)}."
@@ -70,7 +74,7 @@ def summary(found: Compared) -> str:
         lines.append(
             f"{name}: {_middle(table[f'{name}_size'])} features, which keep the class in "
             f"{_least(np.median(known))} (median); {_share(np.mean(known >= found.delta))} of "
-            f"the rows reach {found.delta:g}."
+            f"the rows reach {exact_text(found.delta)}."
         )
     lines += [f"{name} is missing: {reason}" for name, reason in found.missing.items()]
     return "\n".join(lines)
@@ -95,7 +99,8 @@ def _shared(found: Compared) -> list[str]:
     every, some = (known_sizes(found.table[name]) for name in COUNTS)
     if not len(every) or not len(some):
         return []
-    return [f"In every reason of that size are {_middle(every)} features, in some {_middle(some)}."]
+    size = f"that size{found.scope.words()}"
+    return [f"In every reason of {size} are {_middle(every)} features, in some {_middle(some)}."]
 
 
 def table_in_markdown(found: Compared, max_rows: int, flagged: bool) -> str:
@@ -119,7 +124,7 @@ def table_in_markdown(found: Compared, max_rows: int, flagged: bool) -> str:
         cells = [markdown(cell(name, found.table[name][i])) for name in names]
         lines.append(f"| {labels[i]} | {' | '.join(cells)} |")
     if len(found) > max_rows:
-        lines.append(f"\n{len(found) - max_rows} more rows.")
+        lines.append(f"\n{count(len(found) - max_rows, 'more row')}.")
     return "\n".join(lines)
 
 
@@ -131,7 +136,7 @@ def _kept(lower: NDArray[np.float64], delta: float) -> str:
     """Say how often features keep the class: in the middle, at worst, and enough in how many."""
     return (
         f"{_least(np.median(lower))} (median), {_least(lower.min())} at worst; "
-        f"{_share(np.mean(lower >= delta))} of the rows reach {delta:g}"
+        f"{_share(np.mean(lower >= delta))} of the rows reach {exact_text(delta)}"
     )
 
 
@@ -146,7 +151,7 @@ def _least(value: Any) -> str:
 def cell(name: str, value: Any) -> str:
     """Return a cell of the table as text."""
     if name == "reason":
-        return ", ".join(map(str, value))
+        return joined(list(map(str, value)))
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if name.endswith("lower"):

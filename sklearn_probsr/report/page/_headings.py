@@ -15,8 +15,9 @@ _HELP = {
     "id": ("Id", "What the row is called in the data."),
     "status": (
         "Status",
-        "ok, or why the row is no part of the summary: unreachable (no set reaches {delta}; the "
-        "best one is shown), invalid (the model does not take the row).",
+        "ok, or why the row is no part of the summary: unreachable (no set found of the features "
+        "allowed is proved to reach {delta}; the best one is shown), invalid (the model does not "
+        "take the row).",
     ),
     "class": ("Class", "What the model predicts for the row."),
     "probability": (
@@ -37,10 +38,11 @@ _HELP = {
     ),
     "proved": (
         "Proved",
-        "What is proved. minimum: no {better} set reaches the probability asked for; "
-        "subset-minimal: none of its features can be left out; locally-minimal: no single one "
-        "can; near-: the same, up to cases that stayed undecided; best-of-size: the best set found "
-        "of as many features as it may have, which does not reach that probability (brown).",
+        "What is proved. minimum: no {better} set{sets} reaches the probability asked for; "
+        "subset-minimal: none of its features{others} can be left out; locally-minimal: no single "
+        "one can; near-: the same, up to cases that stayed undecided; best-of-size: the best set "
+        "found of as many features as it may have, which is not proved to reach that probability "
+        "(brown).",
     ),
     "margin": (
         "Margin",
@@ -75,13 +77,13 @@ _HELP = {
     "sure": ("For certain", "How many features keep the class with probability 1."),
     "every": (
         "In every one",
-        "How many features every smallest set that reaches {delta} has: none replaces them. Not "
-        "told where it stays undecided.",
+        "How many features every smallest set{sets} that reaches {delta} has: none replaces them. "
+        "Not told where it stays undecided.",
     ),
     "some": (
         "In some",
-        "How many features occur in some smallest set that reaches {delta}. Not told where it "
-        "stays undecided.",
+        "How many features occur in some smallest set{sets} that reaches {delta}. Not told where "
+        "it stays undecided.",
     ),
     "independent": (
         "If independent",
@@ -101,7 +103,7 @@ _MORE = "The reason for {delta}"
 
 
 def percent(level: float) -> str:
-    return f"{100 * level:.6g}%"
+    return f"{100 * level:.12g}%"
 
 
 def status_of(comparison: Compared) -> list[str]:
@@ -137,10 +139,12 @@ def headings(comparison: Compared) -> list[dict[str, Any]]:
     words = {
         "distribution": over,
         "delta": percent(comparison.delta),
-        "features": str(len(comparison.feature_names)),
+        "features": f"{len(comparison.feature_names):,}",
         "threshold": decides(comparison),
         "fewest": "cheapest" if "cost" in table else "fewest",
         "better": "cheaper" if "cost" in table else "smaller",
+        "sets": visible(comparison.scope.words(sized="cost" in table)),
+        "others": visible(f" beside {comparison.scope.forced}" if comparison.scope.include else ""),
     }
 
     def column(

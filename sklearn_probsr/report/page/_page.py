@@ -22,6 +22,7 @@ from sklearn_probsr.report.page._headings import (
 )
 from sklearn_probsr.report.page._page_data import page_data
 from sklearn_probsr.results._inert_text import visible
+from sklearn_probsr.results._listed import count
 
 __all__ = ["page"]
 
@@ -63,7 +64,7 @@ def page(comparison: Compared, title: str | None, rules: Any = None, audit: Any 
     return template.render(
         title=_TITLE if title is None else visible(title),
         version=__version__,
-        count=f"{n:,} row{'s' if n != 1 else ''}, guarantees of {percent(comparison.delta)}",
+        count=f"{count(n, 'row')}, guarantees of {percent(comparison.delta)}",
         lead=_LEAD,
         decides=decides(comparison),
         distribution=visible(comparison.distribution),
@@ -98,9 +99,10 @@ def _tiles(comparison: Compared) -> list[dict[str, str]]:
         for order in ("top_shap", "signed_shap")
     )
     proved, priced = np.mean(table["minimality"] == "minimum"), "cost" in table
+    features = count(len(comparison.feature_names), "feature")
     found = [
         ("Features in a reason", _median(table["reason_size"]),
-         f"The median, for a guarantee of {delta}, of {len(comparison.feature_names)} features"
+         f"The median, for a guarantee of {delta}, of {features}"
          f"{_most(table['reason_size'])}."),
         ("By |SHAP| instead", _median(table["abs_shap_size"]),
          f"The median of how many features with the largest absolute SHAP values reach {delta}"
@@ -113,7 +115,8 @@ def _tiles(comparison: Compared) -> list[dict[str, str]]:
          "by |SHAP|, or by signed SHAP."),
         (f"Proved {'cheapest' if priced else 'smallest'}", f"{100 * proved:.0f}%",
          "The share of reasons of which it is proved that no "
-         f"{'cheaper' if priced else 'smaller'} set reaches {delta}."),
+         f"{'cheaper' if priced else 'smaller'} set{comparison.scope.words(sized=priced)} reaches "
+         f"{delta}."),
     ]  # fmt: skip
     return [{"label": label, "value": value, "help": words} for label, value, words in found]
 

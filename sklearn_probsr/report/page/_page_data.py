@@ -21,7 +21,7 @@ from sklearn_probsr.report.page._headings import (
     status_of,
 )
 from sklearn_probsr.results._inert_text import visible
-from sklearn_probsr.results._sentence import CLAIMS
+from sklearn_probsr.results._sentence import template
 
 __all__ = ["page_data"]
 # Bars of a row: the largest SHAP values, and whatever is in one of its reasons.
@@ -62,7 +62,8 @@ def page_data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, 
         held[f"other-{k}-lower"] = _parts(table[f"{name}_guarantee_lower"])
     if comparison.shared is not None:
         held |= {key: _wholes(table[n]) for key, n in zip(("every", "some"), COUNTS, strict=True)}
-    words = sorted(set(growth.minimality.ravel().tolist()))
+    each = zip(growth.minimality.ravel().tolist(), growth.refuted.ravel().tolist(), strict=True)
+    words = sorted(set(each))
     rows = [row for piece in comparison.pieces() for row in _rows(piece, words)]
     mean = sum_by_column(comparison.held("shap_values"), np.ones(len(comparison), np.bool_))
     kept = _kept(rows, mean)
@@ -74,8 +75,8 @@ def page_data(comparison: Compared, columns: list[dict[str, Any]]) -> dict[str, 
         "delta": comparison.delta,
         "deltaText": percent(comparison.delta),
         "levels": growth.levels,
-        "words": words,
-        "claims": {word: _claim(word) for word in words},
+        "words": [word for word, _ in words],
+        "claims": [_claim(comparison, *word) for word in words],
         "meanShap": _short(mean[kept] / len(comparison)),
         "table": columns,
         "columns": held,
@@ -114,12 +115,16 @@ def _called(comparison: Compared) -> dict[str, Any]:
     return held
 
 
-def _claim(word: str) -> str:
+def _claim(comparison: Compared, word: str, refuted: bool) -> str:
     """Return what a word claims, without the numbers that differ from row to row."""
-    return CLAIMS[word].replace("reaches {delta} + {epsilon}", "is known to reach {delta}")
+    reached = f"{{delta}} is not {'reached' if refuted else 'proved'}"
+    told = template(word, comparison.scope, "cost" in comparison.table, reached=reached)
+    for verb in ("reaches", "reach"):
+        told = told.replace(f"{verb} {{delta}} + {{epsilon}}", "is known to reach {delta}")
+    return visible(told)
 
 
-def _rows(comparison: Compared, words: list[str]) -> list[dict[str, Any]]:
+def _rows(comparison: Compared, words: list[tuple[str, bool]]) -> list[dict[str, Any]]:
     """Return each row's features, those with the largest SHAP values first, and its reasons."""
     growth, shap_values = comparison.growth, comparison.shap_values
     n, width = shap_values.shape
@@ -138,7 +143,10 @@ def _rows(comparison: Compared, words: list[str]) -> list[dict[str, Any]]:
     changes = _changes(sets, places)
     against = np.take_along_axis(growth.against, order, axis=1)
     lower = np.array([_parts(level) for level in growth.lower]).T.tolist()
-    proved = np.searchsorted(words, growth.minimality).T.tolist()
+    claimed: NDArray[np.intp] = np.zeros(growth.minimality.shape, dtype=np.intp)
+    for k, (word, refuted) in enumerate(words):
+        claimed[(growth.minimality == word) & (growth.refuted == refuted)] = k
+    proved = claimed.T.tolist()
     known = {label: k for k, label in enumerate(comparison.classes)}
     won = [known.get(label, -1) for label in comparison.table["prediction"].tolist()]
     others = (~listed).sum(axis=1).tolist()

@@ -12,6 +12,7 @@ from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.report._audit import CAUTION, Audit
 from sklearn_probsr.report.page._headings import percent
 from sklearn_probsr.results._inert_text import visible
+from sklearn_probsr.results._listed import count, listed
 
 __all__ = ["audit_section", "rules_section"]
 
@@ -53,8 +54,8 @@ def rules_section(rules: Any) -> dict[str, Any] | None:
         for rule, (matching, right, added) in zip(cover.rules, counts, strict=True)
     ]
     return {
-        "count": _count(len(cover), "rule"),
-        "rows": _count(n, "row"),
+        "count": count(len(cover), "rule"),
+        "rows": count(n, "row"),
         "tiles": tiles,
         "lines": lines,
         "over": [visible(over) for over in dict.fromkeys(str(r.distribution) for r in cover)],
@@ -71,8 +72,7 @@ def audit_section(audit: Any) -> dict[str, Any] | None:
             f"audit must be what audit(...) returns, got {type(audit).__name__}."
         )
     told, n = audit.summary, audit.summary["rows"]
-    *first, last = map(visible, audit.protected)
-    names = " and ".join(filter(None, [", ".join(first), last]))
+    names = visible(listed(audit.protected))
     delta, over = percent(audit.delta), visible(audit.distribution)
     is_or_are = "is" if len(audit.protected) == 1 else "are"
     kept = f"keeps the class with probability at least {delta}, over {over}"
@@ -85,8 +85,8 @@ def audit_section(audit: Any) -> dict[str, Any] | None:
     ]  # fmt: skip
     return {
         "names": names,
-        "rows": _count(n, "decision"),
-        "left_out": _count(len(audit.lines) - n, "row") if n < len(audit.lines) else "",
+        "rows": count(n, "decision"),
+        "left_out": count(len(audit.lines) - n, "row") if n < len(audit.lines) else "",
         "tiles": [_tile(label, round(told[key] * n), n, words) for label, key, words in tiles],
         "groups": [_group(audit, name) for name in audit.protected] if n else [],
         "delta": delta,
@@ -166,7 +166,3 @@ def _bars(*parts: tuple[str, int], of: int) -> list[dict[str, Any]]:
             found.append({"kind": kind, "x": f"{start:.3f}", "width": f"{width:.3f}"})
         start += width
     return found
-
-
-def _count(n: int, word: str) -> str:
-    return f"{n:,} {word}{'' if n == 1 else 's'}"

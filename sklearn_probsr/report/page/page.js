@@ -30,9 +30,20 @@
   const soft = (text) => text.split(/(?<=[^\d\s][_./\\|:-])(?=[^\d\s])/).flatMap((part, k) => (k ? [make("wbr"), part] : [part]));
   const share = (value) => Math.round(100 * value) + "%";
   const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toPrecision(3);
-  const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+  // As Python's words have them: 100,000 rows, whatever the language of the browser.
+  const english = new Intl.NumberFormat("en-US"), digits = (n) => english.format(n);
+  const count = (n, word) => `${digits(n)} ${word}${n === 1 ? "" : "s"}`;
   const and = (parts) =>
     parts.length < 2 ? parts.join("") : parts.slice(0, -1).join(", ") + " and " + parts[parts.length - 1];
+  // In sentences by commas, or, where one has a comma or an "and" inside, by semicolons; as Python's.
+  const cell = (parts) => parts.map((text) => (text.includes(";") ? `“${text}”` : text)).join("; ");
+  function listed(parts, although = []) {
+    const all = [...parts, ...although];
+    const [between, told] = !all.some((text) => /[,;]| and /.test(text)) ? [", ", [and(parts), and(although)]]
+      : all.length === 1 && all[0].includes(" and ") ? ["", [parts, although].map((some) => some.map((text) => `“${text}”`).join(""))]
+      : ["; ", [cell(parts), cell(although)]];
+    return [told[0], although.length ? `although ${told[1]}` : ""].filter(Boolean).join(between);
+  }
   // The first few; one more is named rather than counted.
   const few = (parts, most = NAMED) =>
     parts.length <= most + 1 ? parts : [...parts.slice(0, most), `${parts.length - most} more`];
@@ -58,7 +69,7 @@
     const status = (i) => (data.status ? data.status[i] : "ok");
     const fine = order.filter((i) => status(i) === "ok");
 
-    const levelText = (k) => +(100 * data.levels[k]).toPrecision(6) + "%";
+    const levelText = (k) => +(100 * data.levels[k]).toPrecision(12) + "%";
     // A row's set at each level: places in its own list of features, of which the page holds the changes.
     const sets = data.rows.map((row) => {
       const held = Array(row.units.length / 3).fill(false), places = [...held.keys()];
@@ -81,23 +92,21 @@
     const against = (i, place) => data.rows[i].against.includes(place);
     // What speaks for the class, although something speaks against it.
     function given(i, most) {
-      const told = reason(i).filter((place) => !against(i, place)), but = reason(i).filter((place) => against(i, place));
-      const parts = [and(few(told.map((place) => fact(i, place)), most))];
-      if (but.length) parts.push(`although ${and(few(but.map((place) => fact(i, place)), most))}`);
-      return parts.filter(Boolean).join(", ");
+      const facts = (speaks) => few(reason(i).filter((place) => against(i, place) === speaks).map((place) => fact(i, place)), most);
+      return listed(facts(false), facts(true));
     }
     const names = (i) => reason(i).map((place) => data.features[unit(i, place)]);
     const guaranteed = (i) => data.rows[i].lower[level];
     const minimality = (i, k) => data.words[data.rows[i].proved[k]];
     const claim = (i) =>
-      data.claims[minimality(i, level)].replace("{delta}", levelText(level)).replace("{size}", reason(i).length);
+      data.claims[data.rows[i].proved[level]].replace("{delta}", levelText(level));
 
     const live = {
       id: (i) => data.ids[i],
       row: (i) => i,
       status,
       class: (i) => (data.rows[i].class < 0 ? "none" : data.classes[data.rows[i].class]),
-      reason: (i) => names(i).join(", "),
+      reason: (i) => cell(names(i)),
       size: (i) => reason(i).length,
       lower: guaranteed,
       proved: (i) => minimality(i, level),
@@ -177,7 +186,7 @@
       const sizes = fine.map((i) => reason(i).length);
       const short = sizes.filter((size) => size <= FEW).length / sizes.length;
       say("level-words", !sizes.length ? "No row has a reason." : `Reasons then have a median of ${count(median(sizes), "feature")} `
-        + `(${smallest(sizes)} to ${largest(sizes)}), of ${data.count}`
+        + `(${smallest(sizes)} to ${largest(sizes)}), of ${digits(data.count)}`
         + `${data.count > FEW ? `; ${share(short)} have at most ${FEW}` : ""}. Over ${data.distribution}.`);
       drawSizes();
       drawFeatures();
@@ -265,8 +274,8 @@
       drawHead();
       const from = printing ? 0 : page * PAGE, part = order.slice(from, from + (printing ? PRINTED : PAGE));
       $("table").tBodies[0].replaceChildren(...part.flatMap((i) => open.has(i) ? [line(i), detail(i)] : [line(i)]));
-      say("found", order.length === n ? count(n, "row") : `${order.length} of ${count(n, "row")}`);
-      say("page", order.length ? `Rows ${from + 1} to ${from + part.length} of ${order.length}` : "No row is left");
+      say("found", order.length === n ? count(n, "row") : `${digits(order.length)} of ${count(n, "row")}`);
+      say("page", order.length ? `Rows ${digits(from + 1)} to ${digits(from + part.length)} of ${digits(order.length)}` : "No row is left");
       $("before").disabled = page === 0;
       $("after").disabled = from + PAGE >= order.length;
     }
@@ -315,7 +324,7 @@
       const told = make("p", { class: "told" },
         `Class ${live.class(i)} is kept with probability at least ${percent(guaranteed(i))} over ${data.distribution}, `
         + (reason(i).length ? `given ${given(i, BARS)}` : "whatever the features are")
-        + ` (${reason(i).length} of ${data.count} features; ${claim(i)}).`);
+        + ` (${digits(reason(i).length)} of ${count(data.count, "feature")}; ${claim(i)}).`);
       const flag = status(i) === "ok" ? null : make("p", { class: "told check" }, `${called(i)} is ${status(i)}: ${data.message[i]}`);
       // No class, so there is nothing to be sure of, nor to speak for.
       if (row.class < 0) return whole(i, flag);

@@ -94,7 +94,7 @@ def test_dates_are_told_as_dates():
     explainer = SufficientReasonExplainer(estimator, dates)
     row = pd.DataFrame({"hired": [pd.Timestamp("2019-05-06")]})
     assert explainer.explain_frame(row)["reason_values"][0] == ["2019-05-06"]
-    assert "given hired = 2019-05-06 (1 of 1 features" in explainer(row).describe(0)
+    assert "given hired = 2019-05-06 (1 of 1 feature;" in explainer(row).describe(0)
 
 
 def test_numbers_only_rise():

@@ -261,7 +261,8 @@ def test_the_sentence():
     assert str(reason) == (
         "Of the rows that share b = 1, class 1 is kept in at least 0.913956 with confidence 0.95: "
         "in 41 of 41 such rows among 79 held out; 0.95 is not confirmed (descriptive, over all "
-        "158 rows: 88 of 88; 1 of 2 features; no smaller set reaches 0.95 in the 79 rows searched)."
+        "158 rows: 88 of 88; 1 of 2 features; no smaller set that at least 20 rows share reaches "
+        "0.95 in the 79 rows searched)."
     )
     empty = sufficient_reason(model, [1, 0], delta=0.3, distribution=Matching(rows))
     assert empty.features == ()
@@ -507,12 +508,13 @@ def test_what_nothing_reaches():
     law = Matching(rows, confirm=held, min_rows=15)
     assert refused(model, [1, 1], law) == (
         "delta = 0.95 cannot be reached for row 0: of the sets that at least min_rows = 15 of the "
-        "39 rows searched share, the best keeps the class in 9 of 19. Lower delta or min_rows, or "
-        "set max_size to get the best set all the same."
+        "39 rows searched share, the best by Wilson's lower bound keeps the class in 9 of 19. "
+        "Lower delta or min_rows, or set max_size to get the best set all the same."
     )
     best = sufficient_reason(model, [1, 1], distribution=law, max_size=2)
     assert str(best).endswith(
-        "; 1 of 2 features; the best set found; none found reaches 0.95 in the 39 rows searched)."
+        "; 1 of 2 features; the best set found of at most 2 features that at least 15 rows share; "
+        "none found reaches 0.95 in the 39 rows searched)."
     )
     assert refused(model, [1, 1], law, include=[0, 1]) == (
         "min_rows = 15 is not reached for row 0: 9 of the 39 rows searched share the facts in "

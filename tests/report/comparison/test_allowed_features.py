@@ -85,7 +85,7 @@ def test_the_rules_are_told(tmp_path: Path):
     found = compare(model, rows, rows, include=["job"], exclude=["sex"], max_size=3)
     told = found.summary().split("\n")
     assert found.rules == "Every reason has job, none has sex, and none has more than 3 features"
-    assert told[1] == f"{found.rules}; in 65% of the rows 0.95 is not reached so."
+    assert told[1] == f"{found.rules}; in 65% of the rows no set found so surely reaches 0.95."
     gaps = {
         "sure_size": (20, "certainty"), "abs_shap_size": (19, "0.95"),
         "signed_shap_size": (19, "0.95"),

@@ -384,7 +384,7 @@ def test_tables_words_and_files():
     assert repr(found) == "Comparison(<12 rows, 5 features>)"
     message = (
         "This is not what Comparison.to_json wrote: it must have the format 'sklearn-probsr "
-        "comparison 5', got []."
+        "comparison 6', got []."
     )
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         Comparison.from_json("[]")
@@ -404,7 +404,7 @@ def test_markdown_shows_text_as_it_is():
     assert cells[:3] == [
         "| 0",
         "&lt;b&gt;yes&lt;/b&gt;",
-        "&lt;img src=x onerror=alert(1)&gt;, a&#124;b c, ![x]&#40;http://example.org/x.png)",
+        "&lt;img src=x onerror=alert(1)&gt;; a&#124;b c; ![x]&#40;http://example.org/x.png)",
     ]
     assert "\n&lt;i&gt;LIME&lt;/i&gt;: 1 (median" in head
     assert "\nBy |SHAP| one must show" in head

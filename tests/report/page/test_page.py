@@ -172,8 +172,13 @@ def large(n: int, d: int) -> Comparison:
         "overlap": share(), "shap_share": share(), "hurting": rng.integers(0, 3, n),
     }  # fmt: skip
     growth = Growth(
-        LEVELS, mask, lower, proved, mask.any(axis=0) & (rng.uniform(size=(n, d)) < 0.1)
-    )
+        LEVELS,
+        mask,
+        lower,
+        proved,
+        np.zeros(proved.shape, bool),
+        mask.any(axis=0) & (rng.uniform(size=(n, d)) < 0.1),
+    )  # fmt: skip
     return Comparison(
         table, rng.normal(size=(n, d)), rng.normal(size=(n, d)), mask[at], names, ("no", "yes"),
         0.95, "replacement by 10000 background rows", search=lambda: growth,
@@ -345,7 +350,8 @@ def test_words_are_those_of_the_summary(tmp_path: Path):
 )  # fmt: skip
 def test_claims_promise_no_number_that_the_page_lacks(word: str, claim: str, tmp_path: Path):
     """What is proved is said in words; the slack of a near-minimum differs from row to row."""
-    assert data_of(written(large(40, 25), tmp_path))["claims"][word] == claim
+    data = data_of(written(large(40, 25), tmp_path))
+    assert dict(zip(data["words"], data["claims"], strict=True))[word] == claim
 
 
 def test_a_comparison_without_rows(tmp_path: Path):

@@ -612,5 +612,5 @@ def test_ten_thousand_rows_are_quick(driver: Any, many: Path):
     ):  # fmt: skip
         taken[f"{css} {value}"] = page.run(timed, css, value)
     assert max(taken.values()) < SECONDS, taken
-    assert page.one("#found").text.endswith("of 10000 rows")
+    assert page.one("#found").text.endswith("of 10,000 rows")
     assert driver.get_log("browser") == []
