@@ -137,8 +137,9 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) -> None:
-    from sklearn_probsr.cli._tabled_reasons import csv_text
+    from sklearn_probsr.cli._tabled_reasons import to_csv
     from sklearn_probsr.results._archive import atomically
+    from sklearn_probsr.results._inert_text import writable
 
     ending = path.suffix.lower()
     if ending == ".html":
@@ -147,10 +148,11 @@ def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) 
     if ending == ".csv":
         table = found.to_frame()
         rows = range(len(table))
-        text = csv_text(case.numbered(table.reset_index(drop=True), rows), args.raw)
+        content = to_csv(case.numbered(table.reset_index(drop=True), rows), args.raw)
     else:
-        text = f"{found.to_json() if ending == '.json' else found.to_markdown(len(found))}\n"
-    atomically(path, lambda file: file.write(text.encode()))
+        text = found.to_json() if ending == ".json" else found.to_markdown(len(found))
+        content = f"{writable(text)}\n".encode()
+    atomically(path, lambda file: file.write(content))
 
 
 def _explain(args: argparse.Namespace) -> int:
