@@ -115,8 +115,8 @@ def _check_width(path: Path, sep: str) -> None:
     columns = first.count(sep.encode()) + 1
     if columns > MOST_COLUMNS:
         raise InvalidInputError(
-            f"{path} has {columns:,} columns, and at most {MOST_COLUMNS:,} are read. Of texts, make "
-            "one column, which a vectorizer in the model takes apart."
+            f"{path} has {columns:,} columns, and at most {MOST_COLUMNS:,} are read. Of texts, "
+            "make one column, which a vectorizer in the model takes apart."
         )
 
 

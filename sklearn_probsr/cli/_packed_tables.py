@@ -61,9 +61,10 @@ def _check_bytes(files: list[Path], size: int) -> None:
 
 def _check_cells(path: Path, rows: int, types: list[Any]) -> None:
     if rows * sum(map(_width, types)) > bearable(path):
+        columns = f"{len(types):,} column{'s' if len(types) > 1 else ''}"
         raise InvalidInputError(
-            f"{path} has {rows:,} rows and {len(types):,} columns, too many for its size. If you "
-            "trust it, save it as CSV."
+            f"{path} has {rows:,} rows and {columns}, too many for its size. If you trust it, save "
+            "it as CSV."
         )
 
 

@@ -96,8 +96,6 @@ def _check_words(step: Any) -> None:
     known = getattr(step, "vocabulary_", {})
     if type(known) is not dict or {*known.values()} != {*range(len(known))}:
         raise UnsoundError(f"the words of a {name} must have columns, each its own")
-    if not isinstance(getattr(step, "n_features", 1), int) or getattr(step, "n_features", 1) < 1:
-        raise UnsoundError(f"a {name} must have columns, got n_features={shown(step.n_features)}")
 
 
 def _check_one_hot(step: Any) -> None:
