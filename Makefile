@@ -12,7 +12,7 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup docs dist demo test measured interpreted packages coverage bench clusters graph pictures screenshots lint format types ci clean
+.PHONY: help setup docs dist demo test thorough measured interpreted packages coverage bench clusters graph pictures screenshots lint format types ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ demo: $(VENV)/.test ## Explain a classifier of breast tumours
 
 test: $(VENV)/.test ## Run the tests and doctests
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
+
+thorough: $(VENV)/.test ## Run them with all cases there are, which takes much longer
+	@SKLEARN_PROBSR_CASES=whole $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
 
 measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal --cov --cov-report= --cov-fail-under=0

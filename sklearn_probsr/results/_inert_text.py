@@ -19,6 +19,8 @@ _SKIPPED = re.compile(r"[\s\"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2060\ufeff]*")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 # Where another program may see the end of a cell, whatever was meant.
 _CELLS = re.compile(r"([;\t\r\n])")
+# What a part of a cell is quoted for.
+_ODD = re.compile(r'[;\r\n]|^["\s]')
 # What a text may hold and a file of texts cannot: halves of characters, and what ends texts in C.
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -116,7 +118,7 @@ def _text_cell(value: Any, raw: bool) -> Any:
 
 def _quoted(part: str) -> str:
     """Return a part of a cell, in quotation marks if it could not be told where it ends."""
-    if ";" not in part and not part.startswith((" ", '"')) and "\n" not in part:
+    if _ODD.search(part) is None:
         return part
     return '"' + part.replace('"', '""') + '"'
 
