@@ -141,8 +141,8 @@ class _Parquet(Source):
                     yield _frame(table.slice(0, BATCH))
                     rest = table.slice(BATCH)
                     waiting, held = rest.to_batches(), rest.num_rows
-        if held:
-            yield _frame(pa.Table.from_batches(waiting))
+            if held:
+                yield _frame(pa.Table.from_batches(waiting))
 
 
 class _Csv(Source):

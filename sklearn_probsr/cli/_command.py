@@ -154,7 +154,7 @@ def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) 
 
     ending = path.suffix.lower()
     if ending == ".html":
-        found.to_html(path, title=args.title)
+        found.to_html(path, title=None if args.title is None else writable(args.title))
         return
     if ending == ".csv":
         table = found.to_frame()

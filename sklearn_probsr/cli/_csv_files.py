@@ -112,7 +112,7 @@ def _check_width(path: Path, sep: str) -> None:
     """Refuse more columns than a table has, before they are named."""
     with path.open("rb") as file:
         first = file.readline(LONGEST_LINE)
-    columns = first.count(sep.encode()) + 1
+    columns = first.partition(b"\r")[0].count(sep.encode()) + 1
     if columns > MOST_COLUMNS:
         raise InvalidInputError(
             f"{path} has {columns:,} columns, and at most {MOST_COLUMNS:,} are read. Of texts, "

@@ -154,10 +154,11 @@ def check_parquet(path: Path, whole: bool = True) -> None:
 
 def _repeated(pages: list[dict[int, Any]], kind: str) -> int:
     """Return what the values of lists may take: there may be any number of them in a row."""
-    n = sum((page.get(5) or page.get(8) or {}).get(1, 0) for page in pages)
+    n: int = sum((page.get(5) or page.get(8) or {}).get(1, 0) for page in pages)
     if kind not in {"BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}:
         return n * _NUMBER
-    return n * max((page[_SIZE] for page in pages if page.get(1) == _DICTIONARY), default=_OBJECT)
+    longest: int = max((p[_SIZE] for p in pages if p.get(1) == _DICTIONARY), default=_OBJECT)
+    return n * longest
 
 
 def _pages(inside: mmap.mmap, chunk: Any) -> Iterator[dict[int, Any]]:

@@ -41,6 +41,8 @@ def check_output(path: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
     inputs : iterable of Path, default=()
         Files that must not be overwritten in any case.
     """
+    if "\0" in str(path):
+        raise InvalidInputError(f"{path} is no name that a file can have.")
     if path.is_dir():
         raise InvalidInputError(f"{path} is a folder. Name a file in it.")
     if os.path.lexists(path):

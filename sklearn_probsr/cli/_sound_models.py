@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from copy import copy
+from inspect import isfunction
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,15 @@ def check_sound(model: Any) -> None:
         elif isinstance(part, SVC | NuSVC):
             _check_support(part)
         held = getattr(part, "__dict__", {})
+        for name in held if isinstance(held, dict) else ():
+            if isfunction(getattr(type(part), str(name), None)):
+                raise UnsoundError(f"a {type(part).__name__} must have no {name} of its own")
         # How many processes may run is for the command line to say, not for the file.
         if isinstance(held, dict) and held.get("n_jobs") is not None:
             held["n_jobs"] = None
+    # Both are asked of the steps of a Pipeline, which may be anything.
+    for name in ("classes_", "predict"):
+        hasattr(model, name)
 
 
 def _parts(model: Any) -> Iterator[Any]:

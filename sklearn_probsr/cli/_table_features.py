@@ -13,6 +13,7 @@ from sklearn_probsr.cli._table_files import are_values
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
+from sklearn_probsr.results._checked_json import refusing
 
 __all__ = ["Features", "features_of", "take_columns"]
 
@@ -75,12 +76,10 @@ def features_of(
     def said(rows: Any, named: bool) -> Any:
         return _predictions(model, rows, named, path) if predict else None
 
-    try:
+    with refusing(f"{model_path} cannot be explained"):
         raw = raw_columns(model, None, table)
         if predict:  # nothing of a model runs before all of its parts are known
             follow(model, Columns.start(raw.names, Input(), False), "classifier")
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{model_path} cannot be explained: {error}") from error
     if raw.text:
         _check_count(table, 1, path, "the texts")
         rows, names, ignored = table.iloc[:, 0], None, ()

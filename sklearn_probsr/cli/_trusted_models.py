@@ -180,17 +180,17 @@ def _held(schema: bytes, members: Mapping[str, zipfile.ZipInfo]) -> int:
 
     def visit(value: Any) -> tuple[int, int]:
         """Return bytes that are read, and how many parts are looked at."""
-        parts = value.values() if isinstance(value, dict) else value
-        if not isinstance(value, dict | list):
+        if isinstance(value, list):
+            found = [visit(part) for part in value]
+            return sum(read for read, _ in found), 1 + sum(looked for _, looked in found)
+        if not isinstance(value, dict):
             return 0, 0
-        own = value.get("__id__") if isinstance(value, dict) else None
+        own, file = value.get("__id__"), value.get("file")
         if isinstance(own, int) and own in known:
             return 0, known[own]
         if isinstance(own, int):
             known[own] = 1
-        found = [visit(part) for part in parts]
-        read, looked = sum(a for a, _ in found), 1 + sum(b for _, b in found)
-        file = value.get("file") if isinstance(value, dict) else None
+        read, looked = visit([*value.values()])
         if isinstance(file, str) and file in members:
             # As a bytearray, which is made of a list.
             times = 9 if value.get("__loader__") == "BytearrayNode" else 1

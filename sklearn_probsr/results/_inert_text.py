@@ -63,14 +63,17 @@ def csv_cell(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    parts = _CELLS.split(value)
-    text = "".join(f"'{part}" if _is_formula(part) else part for part in parts)
+    text = "".join(map(_inert, _CELLS.split(value)))
     return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
 
 
-def _is_formula(text: str) -> bool:
-    start = _SKIPPED.match(text).end()  # type: ignore[union-attr]
-    return text.startswith(_FORMULA, start) and not _NUMBER.fullmatch(text.strip())
+def _inert(part: str) -> str:
+    """Return what may be a cell with a ``'`` before what looks like a formula."""
+    start = _SKIPPED.match(part).end()  # type: ignore[union-attr]
+    if not part.startswith(_FORMULA, start) or _NUMBER.fullmatch(part.strip()):
+        return part
+    spaces = len(part) - len(part.lstrip(" "))
+    return f"{part[:spaces]}'{part[spaces:]}"
 
 
 def csv_text(table: Any, raw: bool, header: bool = True) -> str:

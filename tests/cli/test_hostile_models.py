@@ -296,6 +296,22 @@ def test_nothing_runs_before_all_parts_are_known(monkeypatch):
     assert asked == []
 
 
+def test_what_is_no_model_at_all():
+    """Steps that are none, classes that are none, and methods that a file brings are told."""
+    model = make_pipeline(OneHotEncoder(), LogisticRegression())
+    model.steps = 5
+    assert told(model) == "TypeError: 'int' object is not subscriptable."
+    model = LogisticRegression().fit(NUMBERS, SIGN)
+    model.predict = np.exp
+    assert told(model) == "a LogisticRegression must have no predict of its own."
+    model = LogisticRegression().fit(NUMBERS, SIGN)
+    model.classes_ = None
+    skops.io.dump(model, "m.skops")
+    found = load_model(Path("m.skops"))
+    text = refused(features_of, found, NUMBERS, Path("d.csv"), Path("m.skops"))
+    assert text.startswith("m.skops cannot be explained: ")
+
+
 # --- schemas ---------------------------------------------------------------------------------
 
 

@@ -283,3 +283,9 @@ def test_columns_cost_what_they_are():
         assert load_table(Path("wide.csv")).shape == (1, n)
         spent.append(time.process_time() - start)
     assert spent[1] < 24 * spent[0]
+
+
+def test_lines_may_end_in_a_return():
+    """A file of one long line for others, as of old computers, has the columns of its first."""
+    written("old.csv", "a,b\r" + "1,2\r" * 250_000)
+    assert load_table(Path("old.csv")).shape == (250_000, 2)

@@ -63,15 +63,17 @@ def test_every_cell_is_read_back(raw):
 def test_a_cell_that_ends_early_is_no_formula():
     """Wherever a spreadsheet may see the end of a cell, what follows runs no more."""
     assert csv_cell("x;=1+1") == "x;'=1+1"
-    assert csv_cell("x; -1.5; =y; 2") == "x; -1.5;' =y; 2"
+    assert csv_cell("x; -1.5; =y; 2") == "x; -1.5; '=y; 2"
     assert csv_cell("a\n@b\t+c") == "a\n'@b\t'+c"
     assert csv_cell('"=1') == "'\"=1"
     assert csv_cell("\uff1d1") == "'\uff1d1"
     for harmless in ("-1.5", "1;-2;+3e5", "a = -1", "a-b", "x; y", ""):
         assert csv_cell(harmless) == harmless
-    starts = re.compile(r'(?:^|[;\t\r\n])[\s"]*[=+@\-](?!\d+\b)')
+    start = re.compile(r"""(?:^|[;\t\r\n])[\s"]*[=+@\uff1d-](?!\d[\d.e]*\s*(?:[;\t\r\n]|$))""")
+    assert start.search("x;=1+1")
+    assert not start.search("x;-1.5e3;y")
     for cell in HOSTILE:
-        assert not starts.search(csv_cell(cell).lstrip("'")) or csv_cell(cell).startswith("'"), cell
+        assert not start.search(csv_cell(cell)), cell
 
 
 def test_columns_that_are_called_as_ours_are():
@@ -161,6 +163,15 @@ def test_names_of_files_need_no_whole_characters(run, here):
         done = run("explain", "model.skops", name, "--target", "said", "-o", f"r.{ending}")
         assert done.code == 0, done.err
     assert "d\ufffd.csv" in Path("r.md").read_text(encoding="utf-8")
+
+
+def test_odd_names_of_files_and_titles(run, fails, here):
+    """A zero in the name of a file is told; half a character in a title is written as none."""
+    command = ("model.skops", "data.csv", "--target", "said")
+    assert fails("explain", *command, "-o", "r\0.csv") == "r?.csv is no name that a file can have."
+    done = run("compare", *command, "--rows", "2", "-o", "r.html", "--title", "a\udcff<i>")
+    assert (done.code, done.err) == (0, "")
+    assert "<title>a\ufffd&lt;i&gt;</title>" in Path("r.html").read_text(encoding="utf-8")
 
 
 # --- streams and what is left ----------------------------------------------------------------
