@@ -12,7 +12,7 @@ import numpy as np
 from sklearn_probsr.cli._csv_files import csv_chunks
 from sklearn_probsr.cli._packed_tables import (
     check_parquet,
-    parquet_format,
+    parquet_dataset,
     reading,
     written_out,
 )
@@ -98,8 +98,6 @@ class _Parquet(Source):
     """Parquet, in a file or in a folder of files."""
 
     def __init__(self, path: Path) -> None:
-        from pyarrow import dataset
-
         with reading(path, "Parquet"):
             files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
             self.files = [f for f in files if not _is_hidden(f.relative_to(path))]
@@ -108,13 +106,8 @@ class _Parquet(Source):
             for file in self.files:
                 check_parquet(file, whole=False)
             root = {"partition_base_dir": str(path)} if path.is_dir() else {}
-            names = [str(f) for f in self.files]
-            found = dataset.dataset(names, format="parquet", partitioning="hive", **root)
-            self._schema = found.schema
-            self._data = dataset.dataset(
-                names, format=parquet_format(found.schema), partitioning="hive", **root
-            )
-            self.rows = int(found.count_rows())
+            self._data, self._schema = parquet_dataset(self.files, **root)
+            self.rows = int(self._data.count_rows())
         self._path = path
         if not self.rows:
             raise InvalidInputError(f"{path} has no rows.")

@@ -23,7 +23,7 @@ from sklearn_probsr.results._checked_json import UnsoundError
 
 __all__ = [
     "check_parquet",
-    "parquet_format",
+    "parquet_dataset",
     "read_feather",
     "read_parquet",
     "reading",
@@ -117,16 +117,9 @@ def written_out(table: Any, files: list[Path], schema: Any) -> Any:
 
 def read_parquet(path: Path) -> Any:
     """Return an Arrow table from a Parquet file, if what it unpacks to is bearable."""
-    from pyarrow import parquet
-
     check_parquet(path)
-    schema = parquet.read_schema(path)
-    return written_out(parquet.read_table(path, read_dictionary=_texts(schema)), [path], schema)
-
-
-def _texts(schema: Any) -> list[str]:
-    """Return the columns of texts, which are read as references to the few that differ."""
-    return [field.name for field in schema if _is_text(field.type)]
+    data, schema = parquet_dataset([path])
+    return written_out(data.to_table(), [path], schema)
 
 
 def check_parquet(path: Path, whole: bool = True) -> None:
@@ -229,11 +222,18 @@ class _Header:
         raise UnsoundError(f"the header of a page holds a value of an unknown kind {kind}")
 
 
-def parquet_format(schema: Any) -> Any:
-    """Return how to read Parquet so that texts stay references until their size is known."""
+def parquet_dataset(files: list[Path], **root: str) -> tuple[Any, Any]:
+    """Return Parquet files whose texts stay references until their size is known, and the schema.
+
+    ``root`` may say where the names of folders begin that tell the values of columns.
+    """
     from pyarrow import dataset
 
-    return dataset.ParquetFileFormat(dictionary_columns=_texts(schema))
+    names = [str(path) for path in files]
+    schema = dataset.dataset(names, format="parquet", partitioning="hive", **root).schema
+    texts = [field.name for field in schema if _is_text(field.type)]
+    how = dataset.ParquetFileFormat(dictionary_columns=texts)
+    return dataset.dataset(names, format=how, partitioning="hive", **root), schema
 
 
 # --- Feather ---------------------------------------------------------------------------------

@@ -103,8 +103,8 @@ def test_help_is_fast(arguments):
         ),
         (
             ["compare", "m", "d", "--sep", "\n"],
-            " compare: argument --sep: must be of ASCII, and neither a quotation mark nor a line end, "
-            "got '\\n'",
+            " compare: argument --sep: must be of ASCII, and neither a quotation mark nor a line "
+            "end, got '\\n'",
         ),
         (
             ["compare", "m", "d", "-o", "report.pdf"],

@@ -289,3 +289,12 @@ def test_lines_may_end_in_a_return():
     """A file of one long line for others, as of old computers, has the columns of its first."""
     written("old.csv", "a,b\r" + "1,2\r" * 250_000)
     assert load_table(Path("old.csv")).shape == (250_000, 2)
+
+
+def test_folders_that_tell_values():
+    """The name of a folder is a column, in a table as in batches."""
+    Path("year=2020").mkdir()
+    NUMBERS.to_parquet("year=2020/t.parquet")
+    path = Path("year=2020/t.parquet")
+    (batch,) = open_source(path, None).batches()
+    assert [*batch] == [*load_table(path)] == ["a", "b", "c", "year"]
