@@ -308,6 +308,6 @@ def _takes_text(part: Any) -> bool:
         return False
     try:
         check_fitted(part, entry.prefit)
-        return isinstance(entry.adapter(part), Words)
     except InvalidInputError:
         return False
+    return isinstance(entry.adapter(part), Words)

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.cli._csv_files import csv_chunks
+from sklearn_probsr.cli._packed_tables import (
+    check_parquet,
+    parquet_dataset,
+    reading,
+    written_out,
+)
 from sklearn_probsr.cli._paths import check_input
 from sklearn_probsr.cli._table_files import load_table
-from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["BATCH", "Source", "in_batches", "open_source"]
@@ -93,22 +98,16 @@ class _Parquet(Source):
     """Parquet, in a file or in a folder of files."""
 
     def __init__(self, path: Path) -> None:
-        from pyarrow import dataset
-
-        try:
+        with reading(path, "Parquet"):
             files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
             self.files = [f for f in files if not _is_hidden(f.relative_to(path))]
             if not self.files:
                 raise InvalidInputError(f"{path} is a folder without Parquet files.")
+            for file in self.files:
+                check_parquet(file, whole=False)
             root = {"partition_base_dir": str(path)} if path.is_dir() else {}
-            self._data = dataset.dataset(
-                [str(f) for f in self.files], format="parquet", partitioning="hive", **root
-            )
+            self._data, self._schema = parquet_dataset(self.files, **root)
             self.rows = int(self._data.count_rows())
-        except InvalidInputError:
-            raise
-        except Exception as error:  # pyarrow has many errors of its own
-            raise _unreadable(path, error) from error
         self._path = path
         if not self.rows:
             raise InvalidInputError(f"{path} has no rows.")
@@ -116,7 +115,7 @@ class _Parquet(Source):
     def type_of(self, name: str) -> Any:
         import pyarrow as pa
 
-        kind = self._data.schema.field(name).type
+        kind = self._schema.field(name).type
         simple = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind)
         return kind if simple else pa.string()
 
@@ -126,19 +125,17 @@ class _Parquet(Source):
         waiting: list[Any] = []
         held = 0
         read = self._data.to_batches(batch_size=BATCH, batch_readahead=1, fragment_readahead=1)
-        try:
+        with reading(self._path, "Parquet"):
             for batch in read:
-                waiting.append(batch)
+                waiting.append(written_out(batch, self.files, self._schema))
                 held += batch.num_rows
                 while held >= BATCH:
                     table = pa.Table.from_batches(waiting)
                     yield _frame(table.slice(0, BATCH))
                     rest = table.slice(BATCH)
                     waiting, held = rest.to_batches(), rest.num_rows
-        except (pa.ArrowException, OSError) as error:
-            raise _unreadable(self._path, error) from error
-        if held:
-            yield _frame(pa.Table.from_batches(waiting))
+            if held:
+                yield _frame(pa.Table.from_batches(waiting))
 
 
 class _Csv(Source):
@@ -204,8 +201,3 @@ def _is_hidden(path: Path) -> bool:
 
 def _has_text(column: Any) -> bool:
     return column.dtype.kind not in "biuf" and any(isinstance(value, str) for value in column)
-
-
-def _unreadable(path: Path, error: Exception) -> InvalidInputError:
-    text = one_line(str(error)).rstrip(".")
-    return InvalidInputError(f"{path} cannot be read as Parquet: {text}.")

@@ -18,7 +18,8 @@ def label_text(label: Any) -> str:
 
 def named_classes(model: Any, request: Request) -> tuple[Any, Any]:
     """Return the classes to be told apart, as the model has them; None where it has only two."""
-    known = list(getattr(model, "classes_", []))
+    found = getattr(model, "classes_", [])
+    known = list(found) if hasattr(found, "__iter__") else []
     if request.label is None and request.versus is not None:
         raise InvalidInputError(f"--versus {request.versus} needs a --class to compare with it.")
     if len(known) > 2 and (request.label is None) != (request.versus is None):

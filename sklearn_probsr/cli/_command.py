@@ -42,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0, or 1 if something given is wrong, or 3 if all was done, but there are
         rows without a reason, or 130 if interrupted. Wrong usage ends the process with 2.
     """
+    _open_streams()
     args = parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that lack a character
@@ -61,6 +62,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _ended("Interrupted.", 130, args.debug)
         return _ended(f"Error: {_said(error)}", 1, args.debug)
     return code
+
+
+def _open_streams() -> None:
+    """Open those of the standard streams that were closed, to nowhere.
+
+    Otherwise a file that is opened would get the number of one, and what libraries print be in it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _interrupted(error: BaseException | None) -> bool:
@@ -137,20 +148,22 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) -> None:
-    from sklearn_probsr.cli._tabled_reasons import csv_text
+    from sklearn_probsr.cli._tabled_reasons import to_csv
     from sklearn_probsr.results._archive import atomically
+    from sklearn_probsr.results._inert_text import writable
 
     ending = path.suffix.lower()
     if ending == ".html":
-        found.to_html(path, title=args.title)
+        found.to_html(path, title=None if args.title is None else writable(args.title))
         return
     if ending == ".csv":
         table = found.to_frame()
         rows = range(len(table))
-        text = csv_text(case.numbered(table.reset_index(drop=True), rows), args.raw)
+        content = to_csv(case.numbered(table.reset_index(drop=True), rows), args.raw)
     else:
-        text = f"{found.to_json() if ending == '.json' else found.to_markdown(len(found))}\n"
-    atomically(path, lambda file: file.write(text.encode()))
+        text = found.to_json() if ending == ".json" else found.to_markdown(len(found))
+        content = f"{writable(text)}\n".encode()
+    atomically(path, lambda file: file.write(content))
 
 
 def _explain(args: argparse.Namespace) -> int:

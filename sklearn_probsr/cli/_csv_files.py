@@ -15,6 +15,8 @@ __all__ = ["csv_chunks"]
 
 # A longer line than this is no row of a table; to look for its end could take all memory.
 LONGEST_LINE = 10_000_000
+# No table has more columns; to name so many takes seconds.
+MOST_COLUMNS = 200_000
 _CHUNK = 1 << 20
 _SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'"}
 
@@ -41,8 +43,9 @@ def csv_chunks(
     """
     import pandas as pd
 
-    _check_lines(path)
     chosen = sep or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    _check_lines(path)
+    _check_width(path, chosen)
     settings = {"sep": chosen, "encoding": "utf-8-sig", "engine": "c", "index_col": False}
     names: list[str] = []
     try:
@@ -103,6 +106,18 @@ def _named(table: Any, names: list[str]) -> Any:
             for made, given in zip(table.columns, names, strict=True)
         ]
     return table
+
+
+def _check_width(path: Path, sep: str) -> None:
+    """Refuse more columns than a table has, before they are named."""
+    with path.open("rb") as file:
+        first = file.readline(LONGEST_LINE)
+    columns = first.partition(b"\r")[0].count(sep.encode()) + 1
+    if columns > MOST_COLUMNS:
+        raise InvalidInputError(
+            f"{path} has {columns:,} columns, and at most {MOST_COLUMNS:,} are read. Of texts, "
+            "make one column, which a vectorizer in the model takes apart."
+        )
 
 
 def _check_lines(path: Path) -> None:

@@ -244,7 +244,7 @@ def _write(run: _Run, told: _Told, path: Path, raw: bool) -> None:
     """Put the parts behind each other into one file."""
     from pyarrow import parquet
 
-    from sklearn_probsr.cli._tabled_reasons import csv_text
+    from sklearn_probsr.cli._tabled_reasons import to_csv
 
     def as_parquet(file: Any) -> None:
         writer = None
@@ -258,7 +258,6 @@ def _write(run: _Run, told: _Told, path: Path, raw: bool) -> None:
     def as_csv(file: Any) -> None:
         for k, table in enumerate(run.parts.tables(run.n_parts)):
             told.count(table)
-            text = csv_text(table.to_pandas(), raw)
-            file.write((text if k == 0 else text.split("\n", 1)[1]).encode())
+            file.write(to_csv(table.to_pandas(), raw, header=k == 0))
 
     atomically(path, as_parquet if path.suffix.lower() == ".parquet" else as_csv)

@@ -9,6 +9,10 @@ from decimal import Decimal
 __all__ = ["at_least", "cost", "jobs", "probability", "separator", "slack", "whole"]
 
 
+# Costs are exact: one of a million digits would take all memory.
+_LEAST, _MOST = Decimal("1e-300"), Decimal("1e300")
+
+
 def whole(text: str) -> int:
     """Return a whole number."""
     try:
@@ -67,9 +71,10 @@ def cost(text: str) -> str:
         number = Decimal(told)
     except ArithmeticError:
         number = Decimal(0)
-    if not name or not number.is_finite() or number <= 0:
+    # Costs are exact numbers, and one of a million digits takes all memory.
+    if not name or not number.is_finite() or not _LEAST <= number <= _MOST:
         raise argparse.ArgumentTypeError(
-            f"must be the name of a feature, =, and a positive number, got {text!r}"
+            f"must be the name of a feature, =, and a number from {_LEAST} to {_MOST}, got {text!r}"
         )
     return text
 
@@ -79,4 +84,8 @@ def separator(text: str) -> str:
     named = {"tab": "\t", "\\t": "\t"}.get(text, text)
     if len(named) != 1:
         raise argparse.ArgumentTypeError(f"must be one character, or tab, got {text!r}")
+    if named in '"\r\n\0' or not named.isascii():
+        raise argparse.ArgumentTypeError(
+            f"must be of ASCII, and neither a quotation mark nor a line end, got {text!r}"
+        )
     return named

@@ -25,9 +25,9 @@ def check_input(path: Path) -> None:
         raise InvalidInputError(f"{path} is no regular file. Save what it gives to one first.")
 
 
-def bearable(path: Path) -> int:
-    """Return how many bytes a file may take unpacked; more is made to fill the memory."""
-    return max(_BEARABLE, _TIMES * path.stat().st_size)
+def bearable(*files: Path) -> int:
+    """Return how many bytes files may take unpacked; more is made to fill the memory."""
+    return max(_BEARABLE, _TIMES * sum(path.stat().st_size for path in files))
 
 
 def check_output(path: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
@@ -41,6 +41,8 @@ def check_output(path: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
     inputs : iterable of Path, default=()
         Files that must not be overwritten in any case.
     """
+    if "\0" in str(path):
+        raise InvalidInputError(f"{path} is no name that a file can have.")
     if path.is_dir():
         raise InvalidInputError(f"{path} is a folder. Name a file in it.")
     if os.path.lexists(path):

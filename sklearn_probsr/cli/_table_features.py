@@ -13,6 +13,7 @@ from sklearn_probsr.cli._table_files import are_values
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._checks import listing
+from sklearn_probsr.results._checked_json import refusing
 
 __all__ = ["Features", "features_of", "take_columns"]
 
@@ -64,7 +65,10 @@ def features_of(
     ``path`` and ``model_path`` are for the messages, ``taken`` are columns that were taken away,
     ``ids`` the one that names rows. Without ``predict`` cells are not looked at.
     """
+    from sklearn_probsr.adapters._follow import follow
     from sklearn_probsr.adapters._raw_columns import raw_columns
+    from sklearn_probsr.adapters.units._columns import Columns
+    from sklearn_probsr.adapters.units._place_rows import Input
 
     if not hasattr(model, "predict"):
         raise InvalidInputError(f"{model_path} holds no classifier, but a {type(model).__name__}.")
@@ -72,10 +76,10 @@ def features_of(
     def said(rows: Any, named: bool) -> Any:
         return _predictions(model, rows, named, path) if predict else None
 
-    try:
+    with refusing(f"{model_path} cannot be explained"):
         raw = raw_columns(model, None, table)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{model_path} cannot be explained: {error}") from error
+        if predict:  # nothing of a model runs before all of its parts are known
+            follow(model, Columns.start(raw.names, Input(), False), "classifier")
     if raw.text:
         _check_count(table, 1, path, "the texts")
         rows, names, ignored = table.iloc[:, 0], None, ()
@@ -89,7 +93,8 @@ def features_of(
             )
         return Features(table, columns, (), said(table, False))
     _check_names(columns, raw.names, path, taken, ids)
-    ignored = tuple(name for name in columns if name not in set(raw.names))
+    known = set(raw.names)
+    ignored = tuple(name for name in columns if name not in known)
     rows = table[list(raw.names)]
     return Features(rows, None, ignored, said(rows, True))
 
@@ -107,7 +112,8 @@ def _check_count(table: Any, n: int, path: Path, which: str) -> None:
 def _check_names(
     columns: list[str], wanted: Sequence[str], path: Path, taken: Sequence[str], ids: str | None
 ) -> None:
-    missing = [name for name in wanted if name not in set(columns)]
+    there, known = set(columns), set(wanted)
+    missing = [name for name in wanted if name not in there]
     if not missing:
         return
     if ids in missing:
@@ -117,7 +123,7 @@ def _check_names(
             raise InvalidInputError(
                 f"{name!r} cannot be a --target or dropped: the model was fitted on it."
             )
-    others = [name for name in columns if name not in set(wanted)]
+    others = [name for name in columns if name not in known]
     hint = " Is its first line a line of names?" if are_values(columns) else ""
     has = f"It has instead {listing(others)}." if others else "It has no others."
     raise InvalidInputError(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sklearn_probsr.cli._csv_files import csv_chunks
-from sklearn_probsr.cli._paths import bearable, check_input
-from sklearn_probsr.cli._terminal_text import one_line
+from sklearn_probsr.cli._packed_tables import read_feather, read_parquet, reading
+from sklearn_probsr.cli._paths import check_input
 from sklearn_probsr.exceptions import InvalidInputError
 
 __all__ = ["are_values", "load_table"]
@@ -43,10 +43,10 @@ def load_table(path: Path, sep: str | None = None, texts: Collection[str] = ()) 
     table = _read(path, start, sep, texts)
     table.columns = [str(name) for name in table.columns]
     names = list(table.columns)
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
+    if not table.columns.is_unique:
+        twice = names[int(table.columns.duplicated().argmax())]
         hint = " Is its first line a line of names?" if are_values(names) else ""
-        raise InvalidInputError(f"{path} has two columns named {twice[0]!r}.{hint}")
+        raise InvalidInputError(f"{path} has two columns named {twice!r}.{hint}")
     if not names:
         raise InvalidInputError(f"{path} has no columns.")
     if not len(table):
@@ -65,10 +65,14 @@ def _columns(names: list[str]) -> str:
 
 
 def _read(path: Path, start: bytes, sep: str | None, texts: Collection[str]) -> Any:
-    if start.startswith(b"PAR1"):
-        return _arrow(path, "Parquet", "read_parquet")
-    if start.startswith((b"ARROW1", b"FEA1")):
-        return _arrow(path, "Feather", "read_feather")
+    for magic, kind, read in (
+        (b"PAR1", "Parquet", read_parquet),
+        (b"ARROW1", "Feather", read_feather),
+        (b"FEA1", "Feather", read_feather),
+    ):
+        if start.startswith(magic):
+            with reading(path, kind):
+                return read(path).to_pandas()
     for kind, ending in (("Parquet", ".parquet"), ("Feather", ".feather")):
         if path.suffix.lower() == ending:
             raise InvalidInputError(f"{path} is not a {kind} file, in spite of its name.")
@@ -76,40 +80,6 @@ def _read(path: Path, start: bytes, sep: str | None, texts: Collection[str]) -> 
         if start.startswith(magic):
             raise InvalidInputError(f"{path} is packed with {name}. Unpack it first.")
     return _csv(path, sep, texts)
-
-
-def _arrow(path: Path, kind: str, reader: str) -> Any:
-    import pandas as pd
-
-    try:
-        if kind == "Parquet":
-            _check_cells(path)
-        return getattr(pd, reader)(path)
-    except InvalidInputError:
-        raise
-    except (ImportError, OSError, MemoryError) as error:
-        # pyarrow says OSError also of what it cannot read; those of the system have a number.
-        if not isinstance(error, OSError) or error.errno is not None:
-            raise
-        reason: Exception = error
-    except Exception as error:  # pyarrow has many errors of its own
-        reason = error
-    text = one_line(str(reason)).rstrip(".")
-    raise InvalidInputError(f"{path} cannot be read as {kind}: {text}.") from reason
-
-
-def _check_cells(path: Path) -> None:
-    """Refuse a table of far more cells than its bytes should have; equal ones take none."""
-    try:
-        from pyarrow.parquet import read_metadata
-    except ImportError:  # another library reads it, or none, which pandas will say
-        return
-    about = read_metadata(path)
-    if 8 * about.num_rows * about.num_columns > bearable(path):
-        raise InvalidInputError(
-            f"{path} has {about.num_rows:,} rows and {about.num_columns:,} columns, too many for "
-            "its size. If you trust it, save it as CSV."
-        )
 
 
 def _csv(path: Path, sep: str | None, texts: Collection[str]) -> Any:

@@ -14,15 +14,15 @@ from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._value_text import exact_text, unnamed
 from sklearn_probsr.results._archive import atomically
-from sklearn_probsr.results._inert_text import csv_frame, markdown
+from sklearn_probsr.results._inert_text import csv_text, markdown, writable
 from sklearn_probsr.results._listed import count, joined
 
 __all__ = [
     "MOST_IN_WORDS",
     "MOST_LINES",
-    "csv_text",
     "summary",
     "summed_up",
+    "to_csv",
     "to_markdown",
     "write",
 ]
@@ -43,24 +43,17 @@ def write(case: Case, told: dict[str, Any], path: Path, raw: bool) -> None:
         atomically(path, lambda file: table.to_parquet(file, index=False))
         return
     if ending == ".csv":
-        text = csv_text(_frame(case, told), raw)
-    elif ending == ".json":
-        text = f"{to_json(told)}\n"
+        content = to_csv(_frame(case, told), raw)
     else:
-        text = f"{to_markdown(case, told, len(told['rows']))}\n"
-    atomically(path, lambda file: file.write(text.encode()))
+        whole = to_json(told) if ending == ".json" else to_markdown(case, told, len(told["rows"]))
+        content = f"{writable(whole)}\n".encode()
+    atomically(path, lambda file: file.write(content))
 
 
-def csv_text(table: Any, raw: bool) -> str:
-    """Return a table as CSV, lists in a cell separated by semicolons."""
-    for name in ("reason", "facts", "reason_values"):
-        if name in table:
-            table[name] = [joined(parts) for parts in table[name]]
-    for name in table.columns:
-        if name.endswith("_size"):  # sizes that are missing in some rows are whole in the others
-            table[name] = table[name].astype("Int64")
-    text: str = (table if raw else csv_frame(table)).to_csv(index=False, lineterminator="\n")
-    return text
+def to_csv(table: Any, raw: bool, header: bool = True) -> bytes:
+    """Return a table as CSV, sizes that are missing in some rows whole in the others."""
+    sizes = [name for name in table if name.endswith("_size") and table[name].dtype.kind == "f"]
+    return csv_text(table.astype(dict.fromkeys(sizes, "Int64")), raw, header).encode()
 
 
 def summary(told: dict[str, Any]) -> str:

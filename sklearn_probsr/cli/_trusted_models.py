@@ -5,15 +5,16 @@ from __future__ import annotations
 import shlex
 import warnings
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from sklearn_probsr.cli._paths import bearable, check_input
-from sklearn_probsr.cli._terminal_text import one_line
+from sklearn_probsr.cli._sound_models import check_sound
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.results._checked_json import refusing
-from sklearn_probsr.results._zip_files import deep_size, listed
+from sklearn_probsr.results._checked_json import parsed, refusing
+from sklearn_probsr.results._zip_files import content, deep_size, listed
 
 __all__ = ["ALLOWED", "load_model"]
 
@@ -82,6 +83,8 @@ _PICKLES = (
     b'\x04"M\x18',  # lz4
     b"ZF0x",  # joblib of long ago
 )
+# So many bytes more may be read instead of a part looked at.
+_LOOK = 50
 _PICKLE_ENDINGS = {".joblib", ".pickle", ".pkl"}
 
 
@@ -132,28 +135,34 @@ def _from_skops(path: Path, trust: Iterable[str]) -> Any:
     import skops.io
 
     allowed = {*ALLOWED, *trust}
-    try:
+    with _loading(path):
         unknown = [t for t in skops.io.get_untrusted_types(file=path) if t not in allowed]
-    except Exception as error:  # a file made by somebody else may break in any way
-        raise _unreadable(path, error) from error
     if unknown:
         flags = " ".join(f"--trust {shlex.quote(name)}" for name in unknown)
         raise InvalidInputError(
             f"{path} holds what is not loaded unasked, because it may run code: "
             f"{', '.join(unknown)}. If you trust all of it, add {flags}."
         )
-    try:
-        return skops.io.load(path, trusted=sorted(allowed))
-    except Exception as error:
-        raise _unreadable(path, error) from error
+    with _loading(path):
+        model = skops.io.load(path, trusted=sorted(allowed))
+        check_sound(model)
+    return model
+
+
+def _loading(path: Path) -> AbstractContextManager[None]:
+    """Say of a file made by somebody else, which may break in any way, that it is no model."""
+    return refusing(f"{path} cannot be loaded as a model")
 
 
 def _check_size(path: Path) -> None:
     """Refuse an archive that is no model, or unpacks to far more than models do."""
     most = bearable(path)
-    with path.open("rb") as file, refusing(f"{path} cannot be loaded as a model"):
-        model = "schema.json" in listed(file)
+    with path.open("rb") as file, _loading(path):
+        members = listed(file)
+        model = "schema.json" in members
         size = deep_size(file, most) if model else 0
+        if model and size <= most:
+            size = _held(content(file, members["schema.json"]).tobytes(), members)
     if not model:
         raise InvalidInputError(
             f"{path} is a zip archive, but not a model that skops.io.dump wrote."
@@ -165,6 +174,35 @@ def _check_size(path: Path) -> None:
         )
 
 
+def _held(schema: bytes, members: Mapping[str, zipfile.ZipInfo]) -> int:
+    """Return how many bytes a model reads: a member may be named, and a part meant, many times."""
+    known: dict[Any, int] = {}
+
+    def visit(value: Any) -> tuple[int, int]:
+        """Return bytes that are read, and how many parts are looked at."""
+        if isinstance(value, list):
+            found = [visit(part) for part in value]
+            return sum(read for read, _ in found), 1 + sum(looked for _, looked in found)
+        if not isinstance(value, dict):
+            return 0, 0
+        own, file = value.get("__id__"), value.get("file")
+        if isinstance(own, int) and own in known:
+            return 0, known[own]
+        if isinstance(own, int):
+            known[own] = 1
+        read, looked = visit([*value.values()])
+        if isinstance(file, str) and file in members:
+            # As a bytearray, which is made of a list.
+            times = 9 if value.get("__loader__") == "BytearrayNode" else 1
+            read += times * members[file].file_size
+        if isinstance(own, int):
+            known[own] = looked
+        return read, looked
+
+    read, looked = visit(parsed(schema, "schema.json"))
+    return max(read, _LOOK * looked)
+
+
 def _from_pickle(path: Path, trusted: bool) -> Any:
     if not trusted:
         raise InvalidInputError(
@@ -174,15 +212,8 @@ def _from_pickle(path: Path, trusted: bool) -> Any:
         )
     import joblib
 
-    try:
+    with _loading(path):
         return joblib.load(path)
-    except Exception as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> InvalidInputError:
-    reason = one_line(f"{type(error).__name__}: {error}").rstrip(".")
-    return InvalidInputError(f"{path} cannot be loaded as a model: {reason}.")
 
 
 def _tell(path: Path, caught: Iterable[warnings.WarningMessage]) -> None:
@@ -193,7 +224,7 @@ def _tell(path: Path, caught: Iterable[warnings.WarningMessage]) -> None:
     wrote = set()
     for warning in caught:
         if isinstance(warning.message, InconsistentVersionWarning):
-            wrote.add(warning.message.original_sklearn_version)
+            wrote.add(str(warning.message.original_sklearn_version)[:20])
         else:
             warnings.warn(warning.message, stacklevel=3)
     for version in sorted(wrote):

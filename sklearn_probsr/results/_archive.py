@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
+import os
+import platform
+import re
 import uuid
 import zipfile
+import zlib
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import IO, Any
@@ -189,15 +194,52 @@ def plain_value(value: Any) -> Any:
 
 
 def atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Write a file beside its place and move it there, so that no half of it is ever seen."""
+    """Write a file beside its place and move it there, so that no half of it is ever seen.
+
+    What a process that was killed has left of the same file is removed.
+    """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "A folder is not a file to write to", str(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "There is no such folder", str(path.parent))
-    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    _remove_left(path)
+    beside = path.with_name(f".{path.name}.{_machine()}{os.getpid():08x}{uuid.uuid4().hex[:16]}")
     try:
         with beside.open("xb") as file:
             write(file)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+# What comes behind the name of a file that is being written: machine, process, and a number.
+_BEING_WRITTEN = re.compile(r"([0-9a-f]{8})([0-9a-f]{8})[0-9a-f]{16}")
+
+
+def _machine() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def _remove_left(path: Path) -> None:
+    """Remove what processes of this machine that are no more were writing for the same path."""
+    start = f".{path.name}."
+    with os.scandir(path.parent) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith(start)]
+    for name in names:
+        found = _BEING_WRITTEN.fullmatch(name.removeprefix(start))
+        if found is None or found[1] != _machine() or _lives(int(found[2], 16)):
+            continue
+        with contextlib.suppress(OSError):  # somebody else's, or gone already
+            path.with_name(name).unlink()
+
+
+def _lives(process: int) -> bool:
+    if os.name == "nt":  # where asking would end it, and what it has open cannot be removed
+        return process == os.getpid()
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # somebody else's
+        return True
+    return True

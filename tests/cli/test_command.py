@@ -102,6 +102,11 @@ def test_help_is_fast(arguments):
             " compare: argument --sep: must be one character, or tab, got ';;'",
         ),
         (
+            ["compare", "m", "d", "--sep", "\n"],
+            " compare: argument --sep: must be of ASCII, and neither a quotation mark nor a line "
+            "end, got '\\n'",
+        ),
+        (
             ["compare", "m", "d", "-o", "report.pdf"],
             " compare: argument -o/--output: must end in .html, .csv, .json or .md, got "
             "'report.pdf'",
@@ -156,9 +161,10 @@ def test_formulas_in_a_table_are_inert(run):
         assert (done.code, done.err) == (0, "")
         tables[name] = pd.read_csv(name, dtype=str)
     safe, raw = tables["safe.csv"], tables["raw.csv"]
-    assert {*safe["prediction"]} == {"'\t=1", "-1"}
+    assert {*safe["prediction"]} == {"'\t'=1", "-1"}
     assert {*raw["prediction"]} == {"\t=1", "-1"}
-    assert (safe["reason"] == "'" + raw["reason"]).all()
+    inert = ["; ".join(f"'{name}" for name in reason.split("; ")) for reason in raw["reason"]]
+    assert safe["reason"].tolist() == inert
     assert {reason[0] for reason in raw["reason"]} <= set("=@-+")
     rest = [name for name in safe if name not in {"prediction", "reason"}]
     assert raw[rest].equals(safe[rest])

@@ -20,9 +20,10 @@ from sklearn.preprocessing import (
 )
 
 from sklearn_probsr.adapters._declarations import PerColumn, Words
-from sklearn_probsr.adapters._registry import registered
+from sklearn_probsr.adapters._registry import name_of, registered
 from sklearn_probsr.adapters.steps._text_words import Buckets
 from sklearn_probsr.adapters.units._columns import is_missing, same
+from sklearn_probsr.exceptions import InvalidInputError
 
 __all__: list[str] = []
 
@@ -139,6 +140,7 @@ def _curve(step: Any) -> PerColumn:
     note="one feature per word: binary with `binary=True`, else the count",
 )
 def _words(step: Any) -> Words:
+    _check_content(step)
     return Words(_names(step), bool(step.binary))
 
 
@@ -149,11 +151,21 @@ def _words(step: Any) -> Words:
     "else the word's weight",
 )
 def _weighted(step: Any) -> Words:
+    _check_content(step)
     if step.norm is not None or step.sublinear_tf:
         return Words(_names(step), False, weights=True)
     if not step.use_idf:
         return Words(_names(step), bool(step.binary))
     return Words(_names(step), bool(step.binary), counter=_counter(step), scale=step.idf_)
+
+
+def _check_content(step: Any) -> None:
+    """Refuse a vectorizer of files: what is explained are texts, and no row may open a file."""
+    if step.input != "content":
+        raise InvalidInputError(
+            f"{name_of(step)} must have input='content', got {step.input!r}, which reads the files "
+            "that rows name. Fit it on the texts themselves."
+        )
 
 
 def _names(step: Any) -> list[str]:
@@ -175,6 +187,7 @@ def _counter(step: Any) -> CountVectorizer:
     note='one feature per column that has a weight, named "hash 51234"; any `norm`',
 )
 def _hashed(step: Any) -> Words:
+    _check_content(step)
     names = Buckets(step.n_features)
     counted = step.norm is None and not step.alternate_sign
     # Two words may share a column, so that a count of 1 is not one word: no flags but by binary.

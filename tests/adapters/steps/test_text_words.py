@@ -21,7 +21,13 @@ from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import Binarizer, MaxAbsScaler, OneHotEncoder
 
-from sklearn_probsr import SufficientReasonExplainer, Uniform, adapt, to_linear_model
+from sklearn_probsr import (
+    InvalidInputError,
+    SufficientReasonExplainer,
+    Uniform,
+    adapt,
+    to_linear_model,
+)
 
 TEXTS = [
     "the server and the proxy", "good proxy server server", "bad apple pie", "apple and pear pie",
@@ -132,3 +138,18 @@ def test_words_that_are_weights_need_rows():
     flags = make_pipeline(TfidfVectorizer(norm=None, binary=True), LogisticRegression(C=9))
     told = SufficientReasonExplainer(flags.fit(TEXTS, Y), Uniform(), delta=0.8)(TEXTS)
     assert (told.prediction == flags.predict(TEXTS)).all()
+
+
+@pytest.mark.parametrize("kind", [CountVectorizer, TfidfVectorizer, HashingVectorizer])
+@pytest.mark.parametrize("way", ["filename", "file"])
+def test_vectorizers_of_files_are_refused(kind, way):
+    """What is explained are texts, so no row may name a file that is opened."""
+    texts = ["good day", "bad day"] * 5
+    model = make_pipeline(kind(), LogisticRegression()).fit(texts, [1, 0] * 5)
+    model[0].set_params(input=way)
+    with pytest.raises(InvalidInputError) as caught:
+        adapt(model, texts)
+    assert str(caught.value) == (
+        f"{kind.__name__} must have input='content', got '{way}', which reads the files that rows "
+        "name. Fit it on the texts themselves."
+    )
