@@ -110,8 +110,8 @@ def test_pages_say_what_they_unpack_to(version, monkeypatch):
     about = parquet.read_metadata(path)
     assert about.row_group(0).column(0).total_uncompressed_size == 1 << 20
     check_parquet(path)
-    monkeypatch.setattr("sklearn_probsr.cli._paths._BEARABLE", 1_600_500)
-    assert refused(check_parquet, path) == f"t.parquet {MUCH}".replace("268,435,456", "1,600,500")
+    monkeypatch.setattr("sklearn_probsr.cli._paths._BEARABLE", 1_600_001)
+    assert refused(check_parquet, path) == f"t.parquet {MUCH}".replace("268,435,456", "1,600,001")
 
 
 def thrift(n: int) -> bytes:
