@@ -14,6 +14,7 @@ import numpy as np
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._joined_explanations import explanations, joined, refolded
 from sklearn_probsr.explain._pending_values import filled_values
+from sklearn_probsr.explain._shap_values import values_inside
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
 from sklearn_probsr.explain.frames._row_index import built_index
@@ -31,21 +32,29 @@ from sklearn_probsr.results._unarchive import read_reasons
 __all__ = ["ReasonExplanation"]
 
 
+def _named(output: str, view: str) -> str:
+    """Return the name of an output, which says so where values are of reasons alone."""
+    return f"{output} (reason only)" if view == "reason" else output
+
+
 class ReasonExplanation(SlicedExplanation):
     """Sufficient reasons as a `shap.Explanation`.
 
-    ``values`` are what each feature of a reason adds to the decision function over what it adds
-    on average, ``c_u(x) - E[C_u]``, and exactly 0 outside the reason: SHAP values of the linear
-    model, of the few features that settle the decision. ``base_values`` are the expected decision
-    function, measured from the threshold: below 0 is the first class, above it the second. Made by
-    `SufficientReasonExplainer`; every plot of shap that takes an Explanation takes it.
+    ``values`` are SHAP values: what each feature adds to the decision function over what it adds
+    on average, ``c_u(x) - E[C_u]``, in a reason or not. ``base_values`` are the expected decision
+    function, measured from the threshold: below 0 is the first class, above it the second. Together
+    they are the decision function of the row, so that every plot of shap is true. Beside them is
+    the reason: ``reason_mask`` says which features are in it, and names of one row are written with
+    a mark there (``str(name)``; they are equal to the names without). ``reason_only`` has zeros
+    for all others. Made by `SufficientReasonExplainer`.
 
     Parameters
     ----------
     reasons : SufficientReasons
         The reasons themselves, with the model and the distribution that they speak of.
-    values : ndarray of shape (n, features) or (n, features, classes)
-        Zero outside the reasons; with a third axis for a model of more than two classes.
+    values : ndarray of shape (n, features) or (n, features, classes), or None
+        With a third axis for a model of more than two classes. None: SHAP values of the rows. Of
+        sparse rows, those of the features in reasons, behind each other, with zeros for others.
     base_values : ndarray of shape (n,) or (n, classes)
         What the values of a row are added to.
     data : ndarray of shape (n, features)
@@ -57,8 +66,9 @@ class ReasonExplanation(SlicedExplanation):
         What the features are called.
     output_names : str or sequence of str
         What the values add up to; of several classes, the name of each.
-    in_probability : bool, default=False
-        Whether values are gains in probability; see `as_guarantee`.
+    view : {"all", "reason", "guarantee"}, default="all"
+        What values are: SHAP values of all features, or of those in the reason alone (see
+        `reason_only`), or gains in probability (see `as_guarantee`).
     index : sequence or None, default=None
         What the rows are called; None: by their numbers.
     alternatives : sequence of Alternatives or None, default=None
@@ -202,6 +212,50 @@ class ReasonExplanation(SlicedExplanation):
         batch = self._batch("rules")
         return rules_of(batch.reasons, batch.index, X, held_out)
 
+    @property
+    def reason_only(self) -> ReasonExplanation:
+        """The same explanation with zeros outside the reasons.
+
+        SHAP values of the few features that settle the decision. They no longer sum up to the
+        decision function, which the name of the output says; a waterfall of one row ends where its
+        reason alone carries the average.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn_probsr import SufficientReasonExplainer
+        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+        >>> reasons = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)(X)
+        >>> (reasons.reason_only.values != 0).sum(axis=1)
+        array([1, 1, 1, 1])
+        >>> reasons.reason_only.output_names
+        'decision function of 1 against 0 (reason only)'
+        """
+        if self.view != "all":
+            return self
+        batch = self._batch("reason_only")
+        told, by_class = batch.reasons, batch.base_values.ndim == 2
+        if batch._pending is None:
+            inside = told.mask[:, :, None] if by_class else told.mask
+            values = np.where(inside, batch.values, 0.0)
+        else:
+            values = values_inside(told, by_class)
+        names = batch.output_names
+        view = ReasonExplanation(
+            told,
+            values,
+            batch.base_values,
+            *batch._facts,
+            batch.feature_names,
+            _named(names, "reason")
+            if isinstance(names, str)
+            else [_named(name, "reason") for name in names],
+            "reason",
+            batch.index,
+            batch._others,
+        )
+        return view[0] if self._at.ndim == 0 else view
+
     def as_guarantee(self) -> ReasonExplanation:
         """Return the same reasons in units of probability.
 
@@ -228,7 +282,7 @@ class ReasonExplanation(SlicedExplanation):
             *batch._facts,
             batch.feature_names,
             f"probability that {name} is kept",
-            in_probability=True,
+            "guarantee",
             index=batch.index,
             alternatives=batch._others,
         )
@@ -264,9 +318,9 @@ class ReasonExplanation(SlicedExplanation):
         return ReasonExplanation(
             self.reasons,
             *arrays,
-            list(self.feature_names),
+            list(self._names),
             str(outputs) if isinstance(outputs, str) else [str(name) for name in outputs],
-            self.in_probability,
+            self.view,
             self.index,
             self._told_others,
         )
@@ -311,19 +365,19 @@ class ReasonExplanation(SlicedExplanation):
         batch = self._batch("of_prediction")
         told = batch.reasons
         own, each = told.model.winners(told.rows), np.arange(len(told))
+        values: Any = None
         if batch._pending is None:
             values = batch.values[each, :, own]
-        else:
-            of_each = np.repeat(own, batch._pending.sets.sizes)
-            values = np.take_along_axis(batch._pending.values, of_each[:, None], axis=1)[:, 0]
+        elif batch.view != "all":
+            values = values_inside(told, by_class=False)
         view = ReasonExplanation(
             told,
             values,
             batch.base_values[each, own],
             *batch._facts,
             batch.feature_names,
-            "score of the predicted class",
-            batch.in_probability,
+            _named("score of the predicted class", batch.view),
+            batch.view,
             batch.index,
             batch._others,
         )
@@ -349,13 +403,15 @@ class ReasonExplanation(SlicedExplanation):
         else:
             display, values, data = batch.display_data, batch.values, batch.data
         given = display is not None and (own is None or not np.array_equal(display, own))
-        arrays = {"values": values, "base_values": batch.base_values, "data": data}
+        arrays = {"base_values": batch.base_values, "data": data}
+        if values is not None:  # else they follow from the rows
+            arrays["values"] = values
         texts = {
             "feature_names": batch.feature_names,
             "output_names": batch.output_names,
             "display_data": plain_values(display) if given else None,
             "single": self._at.ndim == 0,
-            "in_probability": batch.in_probability,
+            "view": batch.view,
             "index": plain_labels(batch.index),
         }
         write_reasons(Path(path), reasons, arrays, texts)
@@ -396,13 +452,13 @@ class ReasonExplanation(SlicedExplanation):
             display = texts["display_data"]
             loaded = cls(
                 reasons,
-                arrays["values"],
+                arrays.get("values"),
                 arrays["base_values"],
                 arrays["data"],
                 reasons.shown if display is None else display,
                 texts["feature_names"],
                 texts["output_names"],
-                texts["in_probability"],
+                texts["view"],
                 built_index(texts["index"]),
             )
             return loaded[0] if texts["single"] else loaded

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from shap import _explanation
 from slicer import Obj, Slicer
 
+from sklearn_probsr.explain._marked_names import marked
 from sklearn_probsr.explain._pending_values import Pending
 from sklearn_probsr.explain._reason_fields import ReasonFields
+from sklearn_probsr.explain._shap_values import values_of_reasons
 from sklearn_probsr.explain.frames._row_index import row_index
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
@@ -39,17 +41,17 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
     def __init__(
         self,
         reasons: SufficientReasons,
-        values: NDArray[np.float64],
+        values: NDArray[np.float64] | None,
         base_values: NDArray[np.float64],
         data: Any,
         display_data: Any,
         feature_names: Sequence[str],
         output_names: str | Sequence[str],
-        in_probability: bool = False,
+        view: str = "all",
         index: Any = None,
         alternatives: Sequence[Alternatives | None] | None = None,
     ) -> None:
-        self.in_probability = in_probability
+        self.view = view
         self._reasons = reasons
         self._others = None if alternatives is None else tuple(alternatives)
         self._index = row_index(index, len(reasons))
@@ -60,8 +62,10 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
             self._pending = Pending(reasons.sets, *arrays, at, names)
             self.op_history: list[Any] = []
             self.compute_time = None
-            self.output_dims = (2,) if values.ndim == 2 else ()
+            self.output_dims = (2,) if base_values.ndim == 2 else ()
             return
+        if values is None:
+            values = values_of_reasons(reasons, base_values.ndim == 2)
         self._fill(values, base_values, data, display_data, names)
 
     def _fill(
@@ -101,13 +105,13 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
         self._slicer = slicer
 
     def _fill_in(self, pending: Pending) -> None:
-        history = self.op_history
+        history, seconds = self.op_history, self.compute_time
         self._keep(np.atleast_1d(pending.at))
         self._pending = None
-        self._fill(*pending.arrays(), pending.names)
+        self._fill(*pending.arrays(self._reasons), pending.names)
         if pending.at.ndim == 0:
             self._slicer = self._slicer[0]
-        self.op_history = history
+        self.op_history, self.compute_time = history, seconds
 
     def _keep(self, at: NDArray[np.intp]) -> None:
         """Forget what is known of all rows but some."""
@@ -151,12 +155,20 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
 
     @property
     def feature_names(self) -> Any:
-        """What the features are called."""
-        return super().feature_names if self._pending is None else self._pending.names[0]
+        """What the features are called; of one row, those in the reason are written with a mark."""
+        names = self._names
+        if self._at.ndim or isinstance(names, str) or names is None:
+            return names
+        return marked(names, np.asarray(self.reason_mask).tolist())
 
     @feature_names.setter
     def feature_names(self, names: Any) -> None:
         self._s.feature_names = names
+
+    @property
+    def _names(self) -> Any:
+        """What the features are called, in a reason or not."""
+        return super().feature_names if self._pending is None else self._pending.names[0]
 
     @property
     def output_names(self) -> Any:
@@ -253,7 +265,7 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
             base_values=self.base_values,
             data=self.data,
             display_data=self.display_data,
-            feature_names=self.feature_names,
+            feature_names=self._names,
         )
         found.op_history = copy.copy(self.op_history)
         return found

@@ -41,7 +41,7 @@ __all__ = [
     "write_reasons",
 ]
 
-FORMAT = "sklearn-probsr reasons 6"
+FORMAT = "sklearn-probsr reasons 7"
 # Of more units than these, those of a form are not written out.
 _MANY = 2**12
 

@@ -141,6 +141,12 @@ def test_files_pickles_and_pieces(tmp_path: Path):
         ("law/rows/values", lambda a: a * 0, "must hold finite numbers other than 0"),
         ("law/rows/values", lambda a: a[:3], "must have shape"),
         ("law/rows/values", None, "law/rows/values is missing"),
+        ("more/values", lambda a: np.zeros(len(a) + 1), "more/values must have shape"),
+        (
+            "more/values",
+            lambda a: np.zeros(len(a)),
+            "meta.texts.view must be one of 'reason', 'guarantee', got 'all'",
+        ),
     ],
 )
 @pytest.mark.usefixtures("small_stay_sparse")
@@ -151,7 +157,7 @@ def test_parts_that_do_not_fit_are_refused(tmp_path: Path, part: str, change: An
     with np.load(tmp_path / "reasons.npz") as held:
         arrays = {name: held[name] for name in held.files if change or name != part}
     if change:
-        arrays[part] = change(arrays[part])
+        arrays[part] = change(arrays.get(part, arrays["reasons/features"]))
     np.savez_compressed(tmp_path / "bad.npz", **arrays)
     with pytest.raises(InvalidInputError, match=message):
         ReasonExplanation.load(tmp_path / "bad.npz")
