@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
+from sklearn_probsr.explain._linear_attributes import LinearAttributes, refuse_options
 from sklearn_probsr.explain._saved_explainer import OPTIONS, SavedExplainer
 from sklearn_probsr.explain._shap_values import expected_scores, values_of_rows
 from sklearn_probsr.explain.frames._flagged_rows import check_on_error, sift, warn_of
@@ -33,8 +35,9 @@ __all__ = ["SufficientReasonExplainer"]
 
 
 class SufficientReasonExplainer(
-    RowGuarantees, Partitions, RowQuestions, Verified, SavedExplainer, shap.Explainer
-):
+    LinearAttributes, RowGuarantees, Partitions, RowQuestions, Verified, SavedExplainer,
+    shap.Explainer,
+):  # fmt: skip
     """Explain a linear classifier by the few features that settle each decision.
 
     Parameters
@@ -100,6 +103,9 @@ class SufficientReasonExplainer(
     cost : mapping, array-like or None, default=None
         What it costs to know each feature, by name (a group by its own) or one number for each: the
         cheapest reasons are looked for; see `sufficient_reasons`.
+    **others : dict
+        There are none: of options that shap's explainers have, such as ``algorithm``, the error
+        says what to write instead.
 
     Attributes
     ----------
@@ -111,6 +117,11 @@ class SufficientReasonExplainer(
         The expected decision function, the base value of every row, measured from the threshold:
         0 is where the class changes, also if a threshold was moved. Of several classes, the
         expected score of each.
+    coef, intercept, mean : ndarray, float or ndarray, ndarray
+        As `shap.LinearExplainer` has them, of the columns of ``linear_model``.
+    data, data_feature_names, masker : ndarray or None, list of str, shap masker or None
+        The background rows, the names of the features, and what replaces unknown ones by these
+        rows; None without rows.
 
     Examples
     --------
@@ -152,7 +163,9 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         supporting_only: bool = False,
         groups: Any = None,
         cost: Any = None,
+        **others: Any,
     ) -> None:
+        refuse_options(others)
         if not (link is None or link is shap.links.identity):
             number = isinstance(link, int | float) and not isinstance(link, bool)
             hint = f" To ask for a level write delta={link!r}." if number else ""
@@ -161,7 +174,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
                 f"function, got {link!r}.{hint}"
             )
         self.model = model
-        self.masker = masker
+        self._given_masker = masker
         self.link = shap.links.identity
         self.linearize_link = linearize_link
         self.delta = delta
@@ -248,7 +261,10 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         -------
         ReasonExplanation
         """
-        return self._explain(X, silent, 2, alternatives)
+        start = time.perf_counter()
+        found = self._explain(X, silent, 2, alternatives)
+        found.compute_time = time.perf_counter() - start
+        return found
 
     def _explain(
         self, X: Any, silent: bool, stacklevel: int, alternatives: bool = False

@@ -14,7 +14,7 @@ class MarkedName(str):
     """The name of a feature, which is written with a mark.
 
     It is equal to the name, and finds what the name finds: columns of a frame, keys, features of an
-    explanation. Only where it becomes part of a text, as in the labels of a plot, the mark is there.
+    explanation. Only where it becomes part of a text, as in labels of a plot, the mark is there.
     """
 
     __slots__ = ()

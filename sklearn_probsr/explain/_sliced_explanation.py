@@ -37,6 +37,7 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
 
     _pending: Pending | None = None
     _slicer: Any
+    compute_time: float | None
 
     def __init__(
         self,

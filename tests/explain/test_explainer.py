@@ -380,7 +380,7 @@ def test_a_prepared_explainer_of_another_model():
     state["model"] = LogisticRegression().fit(X.iloc[:, :2].to_numpy(), y)
     with refused("feature_names must hold one name per weight, 2, got 30."):
         SufficientReasonExplainer(**state)
-    kept = pickle.loads(pickle.dumps(explainer())).masker
+    kept = pickle.loads(pickle.dumps(explainer()))._given_masker
     short = replace(kept, model=LinearModel([1.0, 2.0], 0.5))
     names = ", ".join(repr(name) for name in X.columns[:8])
     with refused(
