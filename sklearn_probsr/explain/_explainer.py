@@ -282,7 +282,12 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             found = replace(found, words=words, spelling=spelling)
         if taken.invalid:
             found = found.among(taken.at, rows, taken.invalid)
-        reasons = replace(found, shown=self._subject.given(taken.display), reader=self._reader)
+        reasons = replace(
+            found,
+            shown=self._subject.given(taken.display),
+            of_texts=self._subject.takes_text,
+            reader=self._reader,
+        )
         if reasons.flagged:
             warn_of(reasons.status, stacklevel + 1, str(reasons.message[0]))
         return ReasonExplanation(

@@ -59,7 +59,7 @@ class ReasonExplanation(SlicedExplanation):
         What the values of a row are added to.
     data : ndarray of shape (n, features)
         The features as numbers: as they were given, NaN where they are missing, and codes for
-        categories.
+        categories. Of a single row that was a text, its words, as `shap.plots.text` wants them.
     display_data : ndarray of shape (n, features) or None
         The features as a person reads them.
     feature_names : sequence of str
@@ -292,7 +292,7 @@ class ReasonExplanation(SlicedExplanation):
     def _facts(self) -> tuple[Any, Any]:
         """The features as numbers, and as a person reads them."""
         if self._pending is None:
-            return self.data, self.display_data
+            return self._s.data, self._s.display_data
         return self._pending.data, self._pending.display
 
     def _batch(self, what: str) -> ReasonExplanation:
@@ -310,9 +310,9 @@ class ReasonExplanation(SlicedExplanation):
 
         outputs, pending = self.output_names, self._pending
         if pending is None:
-            display = self.display_data
+            display = self._s.display_data
             shown = None if display is None else lines(display)
-            arrays = (lines(self.values), lines(self.base_values), lines(self.data), shown)
+            arrays = (lines(self.values), lines(self.base_values), lines(self._s.data), shown)
         else:
             arrays = pending.parts
         return ReasonExplanation(
@@ -360,7 +360,7 @@ class ReasonExplanation(SlicedExplanation):
             With values of shape (n, features), as plots of one output expect them; itself, if it
             has but one output.
         """
-        if len(self.shape) - self._at.ndim == 1:
+        if np.ndim(self.base_values) == self._at.ndim:
             return self
         batch = self._batch("of_prediction")
         told = batch.reasons

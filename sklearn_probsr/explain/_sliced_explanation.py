@@ -136,7 +136,9 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the values."""
+        """The shape of the values; of no rows (0,), by which shap's plots tell that."""
+        if not self._at.size and self._units.ndim:
+            return (0,)
         if self._pending is not None:
             return self._pending.shape
         found: tuple[int, ...] = super().shape
@@ -153,6 +155,34 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
     @base_values.setter
     def base_values(self, base_values: Any) -> None:
         self._s.base_values = base_values
+
+    @property
+    def data(self) -> Any:
+        """The features as numbers; of one text, its words, and nothing where others are."""
+        data = self._s.data
+        if not self._is_one_text:
+            return data
+        words = [f"{name} " for name in self._names]
+        return np.where(np.asarray(data) != 0, np.array(words, dtype=object), "")
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        self._s.data = data
+
+    @property
+    def display_data(self) -> Any:
+        """The features as a person reads them."""
+        display = self._s.display_data
+        return self._s.data if display is None and self._is_one_text else display
+
+    @display_data.setter
+    def display_data(self, display: Any) -> None:
+        shap.Explanation.display_data.fset(self, display)
+
+    @property
+    def _is_one_text(self) -> bool:
+        """Whether this is a single row that was a text, with several of its features."""
+        return self._reasons.of_texts and self._at.ndim == 0 and self._units.ndim == 1
 
     @property
     def feature_names(self) -> Any:

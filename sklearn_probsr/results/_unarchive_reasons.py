@@ -16,6 +16,7 @@ from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._checked_json import (
     UnsoundError,
     cells,
+    flag,
     flat,
     fraction,
     members,
@@ -50,6 +51,7 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         "exact",
         "flagged",
         "shown",
+        "of_texts",
     )
     more = {
         name: told.pop(name, None)
@@ -99,6 +101,7 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         only=only,
         words=_words(told["words"], len(sets), width),
         spelling=read_spelling(more["spelling"], width),
+        of_texts=flag(told["of_texts"], "meta.reasons.of_texts"),
         shown=_shown(told["shown"], held["more/data"], (len(sets), width)),
         sets=sets,
         reader=read_categories(more["categories"], model),
