@@ -7,18 +7,20 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._joined_explanations import explanations, joined, refolded
 from sklearn_probsr.explain._pending_values import filled_values
-from sklearn_probsr.explain._shap_values import values_inside
+from sklearn_probsr.explain._shap_values import expected_scores, values_inside
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
 from sklearn_probsr.explain.frames._row_index import built_index
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
+from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons
@@ -29,7 +31,14 @@ from sklearn_probsr.results._reason_html import reason_card, reasons_table
 from sklearn_probsr.results._row_labels import plain_labels
 from sklearn_probsr.results._unarchive import read_reasons
 
-__all__ = ["ReasonExplanation"]
+__all__ = ["ClassValues", "ReasonExplanation"]
+
+
+class ClassValues(NamedTuple):
+    """Values of the score of each class; see `ReasonExplanation.per_class`."""
+
+    base_values: list[float]
+    values: list[NDArray[np.float64]]
 
 
 def _named(output: str, view: str) -> str:
@@ -382,6 +391,40 @@ class ReasonExplanation(SlicedExplanation):
             batch._others,
         )
         return view[0] if self._at.ndim == 0 else view
+
+    def per_class(self) -> ClassValues:
+        """Return one array of values for each class, as some libraries want those of two as well.
+
+        Of two classes the values of the first are those of the second with the other sign.
+
+        Returns
+        -------
+        ClassValues
+            ``base_values``, a float for each class, and ``values``, an array of shape (n, features)
+            for each.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn_probsr import SufficientReasonExplainer
+        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+        >>> reasons = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)(X)
+        >>> base_values, values = reasons.per_class()
+        >>> len(base_values), [part.shape for part in values]
+        (2, [(4, 3), (4, 3)])
+        """
+        batch = self._batch("per_class")
+        model, values = batch.reasons.model, batch.values
+        if batch.in_probability or values.ndim != 2 + model.by_class:
+            raise InvalidInputError(
+                "per_class needs values of the score of each class, this explanation has those of "
+                f"{batch.output_names!r}. Call it on what the explainer returned."
+            )
+        base = expected_scores(law_of(model, batch.distribution))
+        if model.by_class:
+            outputs = range(values.shape[2])
+            return ClassValues(base.tolist(), [values[:, :, k] for k in outputs])
+        return ClassValues([-base, base], [0.0 - values, values])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation to a file, without pickle.
