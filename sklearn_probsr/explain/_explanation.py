@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import shap
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
@@ -18,7 +19,7 @@ from sklearn_probsr.explain._pending_values import filled_values
 from sklearn_probsr.explain._shap_values import expected_scores, values_inside
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
-from sklearn_probsr.explain.frames._row_index import built_index
+from sklearn_probsr.explain.frames._row_index import ByLabel, built_index, called_by_place
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._sparse import SparseRows
@@ -28,6 +29,7 @@ from sklearn_probsr.results._checked_json import check_max_bytes, refusing
 from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
+from sklearn_probsr.results._reason_text import TOLD_ROWS, by_place, reasons_text
 from sklearn_probsr.results._row_labels import plain_labels
 from sklearn_probsr.results._unarchive import read_reasons
 
@@ -109,6 +111,9 @@ class ReasonExplanation(SlicedExplanation):
         Why a row is not "ok".
     index : pandas Index
         What the rows are called: the index of the frame that was explained.
+    loc : ByLabel
+        The rows by what they are called: ``reasons.loc["p3"]``, or several by a list. Brackets,
+        here and of all that has one thing for each row, and `describe` take places.
     alternatives : RowAnswers, Alternatives or None
         The `Alternatives` of each row, or of the only one, None where it is flagged; None if the
         explainer was not asked for them (``explainer(X, alternatives=True)``). With them, sentences
@@ -141,10 +146,9 @@ class ReasonExplanation(SlicedExplanation):
         except (IndexError, TypeError):
             named: Any = i
             labelled = np.ndim(named) == 0 and named in self.index
-            hint = " That is a label: a row goes by its place here." if labelled else ""
+            hint = f" That is a label: write loc[{i!r}].describe()." if labelled else ""
             raise InvalidInputError(
-                f"describe must name a row of this explanation, 0 to {len(instances) - 1}, got "
-                f"{i!r}.{hint}"
+                f"describe takes the place of a row, 0 to {len(instances) - 1}, got {i!r}.{hint}"
             ) from None
 
     def describe(self, i: int | None = None) -> str:
@@ -153,7 +157,8 @@ class ReasonExplanation(SlicedExplanation):
         Parameters
         ----------
         i : int or None, default=None
-            The row; None if there is only one.
+            The place of the row, as in ``reasons[i]``; None if there is only one. By what it is
+            called: ``reasons.loc[label].describe()``.
 
         Returns
         -------
@@ -164,6 +169,20 @@ class ReasonExplanation(SlicedExplanation):
         one = others if self._at.ndim == 0 or others is None else others[0 if i is None else i]
         return told if one is None else f"{told} {one.words(sized=False)}"
 
+    @property
+    def loc(self) -> ByLabel:
+        """The rows by what they are called: ``reasons.loc["p3"]``; ``reasons[3]`` is the fourth."""
+        return ByLabel(self if self._at.ndim else self._batch("loc"), self.index)
+
+    def __repr__(self) -> str:
+        """Return the first rows as a table; one row is its sentence, and a part of one shap's."""
+        if not np.array_equal(self._units, np.arange(self._reasons.model.n_units)):
+            return str(shap.Explanation.__repr__(self))
+        if self._at.ndim == 0:
+            return self.describe()
+        told = (self._reasons[self._at[:TOLD_ROWS]], self.index)
+        return reasons_text(*told, self._reasons, by_label=not called_by_place(self.index))
+
     def _repr_html_(self) -> str:
         at, names = np.atleast_1d(self._at), self.index
         if self._at.ndim == 0:
@@ -171,7 +190,8 @@ class ReasonExplanation(SlicedExplanation):
             more = "" if others is None else others.words(sized=False)
             return reason_card(self._reasons[int(at[0])], names[0], more)
         first = self._reasons[at[:SHOWN_ROWS]]
-        return reasons_table(first, names[:SHOWN_ROWS], len(at), self.delta, self.distribution)
+        places = "" if called_by_place(names) or not len(at) else by_place(names[0])
+        return reasons_table(first, names, len(at), self.delta, self.distribution, places)
 
     def to_frame(self) -> Any:
         """Return one line for each row: class, reason, guarantee, and what was proved.

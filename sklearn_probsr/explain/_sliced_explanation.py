@@ -218,15 +218,6 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
             return mask if self._at.ndim else mask[0]
         return self._s.reason_mask
 
-    def __repr__(self) -> str:
-        if self._pending is None:
-            return str(super().__repr__())
-        rows = f"{len(self._pending.at):,} rows" if self._pending.at.ndim else "one row"
-        return (
-            f"<{type(self).__name__} of {rows} and {self._pending.sets.width:,} features, sparse: "
-            "values, data and reason_mask are filled in when they are asked for>"
-        )
-
     def __getitem__(self, item: Any) -> Any:
         if self._pending is not None and self._pending.at.ndim:
             first, *others = item if isinstance(item, tuple) else (item,)

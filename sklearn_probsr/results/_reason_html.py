@@ -51,7 +51,12 @@ def reason_card(reason: Any, called: Any = None, more: str = "") -> str:
 
 
 def reasons_table(
-    reasons: Iterable[Any], labels: Iterable[Any], total: int, delta: float, over: Any
+    reasons: Iterable[Any],
+    labels: Iterable[Any],
+    total: int,
+    delta: float,
+    over: Any,
+    places: str = "",
 ) -> str:
     """Return the first reasons of many as a table.
 
@@ -67,6 +72,8 @@ def reasons_table(
         The probability that was asked for.
     over : object
         The distribution.
+    places : str, default=""
+        How rows are found whose labels are not their places.
     """
     told = list(reasons)[:SHOWN_ROWS]
     flagged = any(reason.status != "ok" for reason in told)
@@ -88,10 +95,11 @@ def reasons_table(
         if flagged:
             cells.append("ok" if reason.status == "ok" else f"{reason.status}: {reason.message}")
         rows.append(cells)
-    more = f"{total - len(told):,} more rows." if total > len(told) else ""
+    more = [f"{total - len(told):,} more rows."] if total > len(told) else []
+    more += [places] if places else []
     count = f"{total:,} row{'' if total == 1 else 's'}"
     head = line("Sufficient reasons of ", strong(count), f" at delta = {delta:g}", head=True)
-    shown = table([*headings, *(["status"] if flagged else [])], rows, more)
+    shown = table([*headings, *(["status"] if flagged else [])], rows, " ".join(more))
     return card(head, line(f"Over {over}."), shown)
 
 

@@ -342,7 +342,7 @@ def test_describe_says_why():
     with refused("describe needs the number of a row, this explanation has 20. Write describe(0)."):
         found.describe()
     for wrong in (20, -21, "first"):
-        with refused(f"describe must name a row of this explanation, 0 to 19, got {wrong!r}."):
+        with refused(f"describe takes the place of a row, 0 to 19, got {wrong!r}."):
             found.describe(wrong)
 
 
