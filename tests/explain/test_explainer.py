@@ -156,10 +156,11 @@ def test_no_rows():
     for none in (X[:0], X[:0].to_numpy(), pl.DataFrame(X[:0].to_dict("list"))):
         found = explain(none)
         assert type(found) is ReasonExplanation
-        assert found.shape == (0, 4)
+        assert found.shape == (0,)
+        assert found.values.shape == (0, 4)
         assert list(found.feature_names) == ["age", "job", "savings", "smoker"]
     for none in (np.zeros((0, 30)), sparse.csr_array((0, 30))):
-        assert explainer()(none).shape == (0, 30)
+        assert explainer()(none).values.shape == (0, 30)
 
 
 def test_a_single_column():
