@@ -26,10 +26,9 @@ test: $(VENV)/.test ## Run the tests and doctests
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
 
 # Tests that take some of their generated cases unless they are asked for all of them.
-GENERATED = \
-	tests/search/test_unseen.py
+GENERATED = $(shell grep -rlE 'SKLEARN_PROBSR_CASES|WHOLE' tests --include='test_*.py')
 
-thorough: $(VENV)/.test ## Run the tests on generated cases with all of these, for some ten minutes
+thorough: $(VENV)/.test ## Run the tests on generated cases with all of these, which takes an hour
 	@SKLEARN_PROBSR_CASES=whole $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal $(GENERATED)
 
 measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
@@ -41,13 +40,15 @@ interpreted: $(VENV)/.test ## Run those of the engines without compiling, and no
 		--cov --cov-append --cov-report= --cov-fail-under=0
 
 # Each of the libraries in an environment where its newest release installs.
-packages: $(VENV)-packages/.packages $(VENV)-pygam/.packages ## Test with the models of other libraries
+packages: $(VENV)-packages/.packages $(VENV)-pygam/.packages $(VENV)-clients/.packages ## Test with other libraries
 	@$(VENV)-packages/bin/python -m pytest -q -rs tests/adapters/packages
 	@$(VENV)-pygam/bin/python -m pytest -q -rs tests/adapters/packages/test_pygam.py
+	@$(VENV)-clients/bin/python -m pytest -q -rs -p no:dash tests/contracts/test_clients.py
 
 $(VENV)-packages/.packages: WANTED = packages
 $(VENV)-pygam/.packages: WANTED = pygam
-$(VENV)-packages/.packages $(VENV)-pygam/.packages: pyproject.toml $(VENV)/.created
+$(VENV)-clients/.packages: WANTED = clients
+$(VENV)-packages/.packages $(VENV)-pygam/.packages $(VENV)-clients/.packages: pyproject.toml $(VENV)/.created
 	@$(BIN)/python -m venv --clear $(@D)
 	@echo "Installing into $(@D)"
 	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --no-input \
@@ -110,7 +111,7 @@ ci: ## Run everything that must pass before a change is merged
 	@.ci/run
 
 clean: ## Remove the environment, builds and caches
-	rm -rf $(VENV) $(VENV)-packages $(VENV)-pygam build dist htmlcov .coverage .coverage.* .hypothesis
+	rm -rf $(VENV) $(VENV)-packages $(VENV)-pygam $(VENV)-clients build dist htmlcov .coverage .coverage.* .hypothesis
 	rm -rf .mypy_cache .pytest_cache .ruff_cache
 	find sklearn_probsr tests examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -404,6 +404,7 @@ def code_blocks(text: str) -> list[tuple[int, str, str | None]]:
 NOTEBOOKS = {
     f"docs/{name}.md"
     for name in (
+        "coming-from-shap",
         "groups",
         "pipelines",
         "questions",

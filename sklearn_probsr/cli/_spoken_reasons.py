@@ -28,11 +28,8 @@ def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
     found = explainer(case.rows.iloc[list(rows)])
     flags = _flags(found)
     model, reasons = explainer.linear_model, found.reasons
-    shap_values, base = explainer.attributions(reasons.rows), explainer.expected_value
-    if len(model.classes) > 2:  # those of each row's own class
-        own = model.winners(reasons.rows)
-        shap_values = shap_values[np.arange(len(rows)), :, own]
-        base = base.tolist()
+    shap_values, base = found.of_prediction().values, explainer.expected_value
+    base = base if len(model.classes) == 2 else base.tolist()
     request = case.request
     return {
         "model": str(request.model),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
+from sklearn_probsr.explain._linear_attributes import LinearAttributes, refuse_options
 from sklearn_probsr.explain._saved_explainer import OPTIONS, SavedExplainer
+from sklearn_probsr.explain._shap_values import expected_scores, values_of_rows
 from sklearn_probsr.explain.frames._flagged_rows import check_on_error, sift, warn_of
 from sklearn_probsr.explain.frames._partitions import Partitions
 from sklearn_probsr.explain.jobs._batches import Question, check_jobs, check_seed
@@ -26,16 +29,15 @@ from sklearn_probsr.explain.subjects._masker import background_data, distributio
 from sklearn_probsr.explain.subjects._subject_of import Prepared, subject_again, subject_of
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.laws._prices import Prices
-from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.search._arguments import Options
 
 __all__ = ["SufficientReasonExplainer"]
 
 
 class SufficientReasonExplainer(
-    RowGuarantees, Partitions, RowQuestions, Verified, SavedExplainer, shap.Explainer
-):
+    LinearAttributes, RowGuarantees, Partitions, RowQuestions, Verified, SavedExplainer,
+    shap.Explainer,
+):  # fmt: skip
     """Explain a linear classifier by the few features that settle each decision.
 
     Parameters
@@ -104,6 +106,9 @@ class SufficientReasonExplainer(
     cost : mapping, array-like or None, default=None
         What it costs to know each feature, by name (a group by its own) or one number for each: the
         cheapest reasons are looked for; see `sufficient_reasons`.
+    **others : dict
+        There are none: of options that shap's explainers have, such as ``algorithm``, the error
+        says what to write instead.
 
     Attributes
     ----------
@@ -115,6 +120,11 @@ class SufficientReasonExplainer(
         The expected decision function, the base value of every row, measured from the threshold:
         0 is where the class changes, also if a threshold was moved. Of several classes, the
         expected score of each.
+    coef, intercept, mean : ndarray, float or ndarray, ndarray
+        As `shap.LinearExplainer` has them, of the columns of ``linear_model``.
+    data, data_feature_names, masker : ndarray or None, list of str, shap masker or None
+        The background rows, the names of the features, and what replaces unknown ones by these
+        rows; None without rows.
 
     Examples
     --------
@@ -156,7 +166,9 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         supporting_only: bool = False,
         groups: Any = None,
         cost: Any = None,
+        **others: Any,
     ) -> None:
+        refuse_options(others)
         if not (link is None or link is shap.links.identity):
             number = isinstance(link, int | float) and not isinstance(link, bool)
             hint = f" To ask for a level write delta={link!r}." if number else ""
@@ -165,7 +177,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
                 f"function, got {link!r}.{hint}"
             )
         self.model = model
-        self.masker = masker
+        self._given_masker = masker
         self.link = shap.links.identity
         self.linearize_link = linearize_link
         self.delta = delta
@@ -199,7 +211,7 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         self._subject, self.linear_model = subject, subject.model
         self.law = law_of(self.linear_model, law)
         self.distribution = self.law.distribution
-        self.expected_value = self._expected()
+        self.expected_value = expected_scores(self.law)
         options = Options(**{name: getattr(self, name) for name in OPTIONS})
         if cost is not None:  # read once, not for every piece of work
             options = replace(options, cost=Prices.of(cost, self.linear_model.unit_names))
@@ -252,7 +264,10 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         -------
         ReasonExplanation
         """
-        return self._explain(X, silent, 2, alternatives)
+        start = time.perf_counter()
+        found = self._explain(X, silent, 2, alternatives)
+        found.compute_time = time.perf_counter() - start
+        return found
 
     def _explain(
         self, X: Any, silent: bool, stacklevel: int, alternatives: bool = False
@@ -270,12 +285,17 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             found = replace(found, words=words, spelling=spelling)
         if taken.invalid:
             found = found.among(taken.at, rows, taken.invalid)
-        reasons = replace(found, shown=self._subject.given(taken.display), reader=self._reader)
+        reasons = replace(
+            found,
+            shown=self._subject.given(taken.display),
+            of_texts=self._subject.takes_text,
+            reader=self._reader,
+        )
         if reasons.flagged:
             warn_of(reasons.status, stacklevel + 1, str(reasons.message[0]))
         return ReasonExplanation(
             reasons,
-            self._values(reasons),
+            None,
             np.repeat(np.asarray(self.expected_value)[None], len(rows), axis=0),
             taken.numbers,
             taken.display,
@@ -303,69 +323,30 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
         """The score from which the linear model measures; see `Adapted`."""
         return self._subject.cut
 
-    def _expected(self) -> Any:
-        """Return the expected decision function, or the expected score of every class."""
-        weights, constants = self.linear_model.outputs
-        with np.errstate(over="ignore"):
-            expected = weights @ self.law.means + constants
-        return expected if self.linear_model.by_class else float(expected[0])
-
-    def _values(self, reasons: SufficientReasons) -> NDArray[np.float64]:
-        """Return the values of an explanation: those of the features in its reasons."""
-        # Adding 0.0 leaves no negative zeros, which plots print as such.
-        if not isinstance(reasons.rows, SparseRows):
-            inside, every = self._inside(reasons.mask), self.attributions(reasons.rows)
-            return np.where(inside, every, 0.0) + 0.0
-        columns = self.linear_model.columns_first[reasons.sets.features]
-        at = np.repeat(np.arange(len(reasons)), reasons.sets.sizes)
-        with np.errstate(over="ignore", invalid="ignore"):
-            above = reasons.rows.cells(at, columns) - self.law.means[columns]
-            values = above[:, None] * self.linear_model.outputs[0].T[columns] + 0.0
-        return values if self.linear_model.by_class else values[:, 0]
-
-    def _inside(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which features are in a reason, for every output."""
-        return mask[:, :, None] if self.linear_model.by_class else mask
-
-    def attributions(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return what each feature adds over what it adds on average, in a reason or not.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, columns of the linear model)
-            Checked rows.
-
-        Returns
-        -------
-        ndarray of shape (n, features), or (n, features, classes) for more than two
-            SHAP values of the decision function, or of the score of every class.
-        """
-        model = self.linear_model
-        with np.errstate(over="ignore", invalid="ignore"):
-            above = np.asarray(rows) - self.law.means
-            each = [model.sum_by_unit(above * w) for w in model.outputs[0]]
-        return np.stack(each, axis=2) if model.by_class else each[0]
-
     def shap_values(
-        self, X: Any, silent: bool = True, check_additivity: bool = False
+        self, X: Any, y: Any = None, *, silent: bool = True, check_additivity: bool = True
     ) -> NDArray[np.float64]:
-        """Return the values alone, zeros outside the reasons.
+        """Return the SHAP values alone, without looking for reasons.
 
         Parameters
         ----------
         X : DataFrame, array-like or sparse of shape (n, columns), or a single row
             The rows to explain, as the model takes them.
-        silent : bool, default=True
-            Whether to hide the progress bar.
-        check_additivity : bool, default=False
-            Accepted as in shap, of no effect: outside a reason values are zero, so they need not
-            sum up to the decision function.
+        y : optional
+            Accepted as in shap, of no effect: it is the model that is explained.
+        silent, check_additivity : bool, default=True
+            Accepted as in shap, of no effect: nothing takes long, and with ``expected_value`` the
+            values sum up to the decision function.
 
         Returns
         -------
-        ndarray of shape (n, features)
+        ndarray of shape (n, features), or (n, features, classes) for more than two
+            Those of `ReasonExplanation`: zeros in an invalid row.
         """
-        values: NDArray[np.float64] = self._explain(X, silent, 2).values
+        taken = sift(self._subject, X, self.on_error)
+        taken.warn(2)
+        values = values_of_rows(self.law, taken.rows)
+        values[list(taken.invalid)] = 0.0
         return values
 
 

@@ -7,17 +7,21 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import shap
+from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._joined_explanations import explanations, joined, refolded
 from sklearn_probsr.explain._pending_values import filled_values
+from sklearn_probsr.explain._shap_values import expected_scores, values_inside
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
-from sklearn_probsr.explain.frames._row_index import built_index
+from sklearn_probsr.explain.frames._row_index import ByLabel, built_index, called_by_place
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
+from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons
@@ -25,40 +29,57 @@ from sklearn_probsr.results._checked_json import check_max_bytes, refusing
 from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
+from sklearn_probsr.results._reason_text import TOLD_ROWS, by_place, reasons_text
 from sklearn_probsr.results._row_labels import plain_labels
 from sklearn_probsr.results._unarchive import read_reasons
 
-__all__ = ["ReasonExplanation"]
+__all__ = ["ClassValues", "ReasonExplanation"]
+
+
+class ClassValues(NamedTuple):
+    """Values of the score of each class; see `ReasonExplanation.per_class`."""
+
+    base_values: list[float]
+    values: list[NDArray[np.float64]]
+
+
+def _named(output: str, view: str) -> str:
+    """Return the name of an output, which says so where values are of reasons alone."""
+    return f"{output} (reason only)" if view == "reason" else output
 
 
 class ReasonExplanation(SlicedExplanation):
     """Sufficient reasons as a `shap.Explanation`.
 
-    ``values`` are what each feature of a reason adds to the decision function over what it adds
-    on average, ``c_u(x) - E[C_u]``, and exactly 0 outside the reason: SHAP values of the linear
-    model, of the few features that settle the decision. ``base_values`` are the expected decision
-    function, measured from the threshold: below 0 is the first class, above it the second. Made by
-    `SufficientReasonExplainer`; every plot of shap that takes an Explanation takes it.
+    ``values`` are SHAP values: what each feature adds to the decision function over what it adds
+    on average, ``c_u(x) - E[C_u]``, in a reason or not. ``base_values`` are the expected decision
+    function, measured from the threshold: below 0 is the first class, above it the second. Together
+    they are the decision function of the row, so that every plot of shap is true. Beside them is
+    the reason: ``reason_mask`` says which features are in it, and names of one row are written with
+    a mark there (``str(name)``; they are equal to the names without). ``reason_only`` has zeros
+    for all others. Made by `SufficientReasonExplainer`.
 
     Parameters
     ----------
     reasons : SufficientReasons
         The reasons themselves, with the model and the distribution that they speak of.
-    values : ndarray of shape (n, features) or (n, features, classes)
-        Zero outside the reasons; with a third axis for a model of more than two classes.
+    values : ndarray of shape (n, features) or (n, features, classes), or None
+        With a third axis for a model of more than two classes. None: SHAP values of the rows. Of
+        sparse rows, those of the features in reasons, behind each other, with zeros for others.
     base_values : ndarray of shape (n,) or (n, classes)
         What the values of a row are added to.
     data : ndarray of shape (n, features)
         The features as numbers: as they were given, NaN where they are missing, and codes for
-        categories.
+        categories. Of a single row that was a text, its words, as `shap.plots.text` wants them.
     display_data : ndarray of shape (n, features) or None
         The features as a person reads them.
     feature_names : sequence of str
         What the features are called.
     output_names : str or sequence of str
         What the values add up to; of several classes, the name of each.
-    in_probability : bool, default=False
-        Whether values are gains in probability; see `as_guarantee`.
+    view : {"all", "reason", "guarantee"}, default="all"
+        What values are: SHAP values of all features, or of those in the reason alone (see
+        `reason_only`), or gains in probability (see `as_guarantee`).
     index : sequence or None, default=None
         What the rows are called; None: by their numbers.
     alternatives : sequence of Alternatives or None, default=None
@@ -90,6 +111,9 @@ class ReasonExplanation(SlicedExplanation):
         Why a row is not "ok".
     index : pandas Index
         What the rows are called: the index of the frame that was explained.
+    loc : ByLabel
+        The rows by what they are called: ``reasons.loc["p3"]``, or several by a list. Brackets,
+        here and of all that has one thing for each row, and `describe` take places.
     alternatives : RowAnswers, Alternatives or None
         The `Alternatives` of each row, or of the only one, None where it is flagged; None if the
         explainer was not asked for them (``explainer(X, alternatives=True)``). With them, sentences
@@ -122,10 +146,9 @@ class ReasonExplanation(SlicedExplanation):
         except (IndexError, TypeError):
             named: Any = i
             labelled = np.ndim(named) == 0 and named in self.index
-            hint = " That is a label: a row goes by its place here." if labelled else ""
+            hint = f" That is a label: write loc[{i!r}].describe()." if labelled else ""
             raise InvalidInputError(
-                f"describe must name a row of this explanation, 0 to {len(instances) - 1}, got "
-                f"{i!r}.{hint}"
+                f"describe takes the place of a row, 0 to {len(instances) - 1}, got {i!r}.{hint}"
             ) from None
 
     def describe(self, i: int | None = None) -> str:
@@ -134,7 +157,8 @@ class ReasonExplanation(SlicedExplanation):
         Parameters
         ----------
         i : int or None, default=None
-            The row; None if there is only one.
+            The place of the row, as in ``reasons[i]``; None if there is only one. By what it is
+            called: ``reasons.loc[label].describe()``.
 
         Returns
         -------
@@ -145,6 +169,20 @@ class ReasonExplanation(SlicedExplanation):
         one = others if self._at.ndim == 0 or others is None else others[0 if i is None else i]
         return told if one is None else f"{told} {one.words(sized=False)}"
 
+    @property
+    def loc(self) -> ByLabel:
+        """The rows by what they are called: ``reasons.loc["p3"]``; ``reasons[3]`` is the fourth."""
+        return ByLabel(self if self._at.ndim else self._batch("loc"), self.index)
+
+    def __repr__(self) -> str:
+        """Return the first rows as a table; one row is its sentence, and a part of one shap's."""
+        if not np.array_equal(self._units, np.arange(self._reasons.model.n_units)):
+            return str(shap.Explanation.__repr__(self))
+        if self._at.ndim == 0:
+            return self.describe()
+        told = (self._reasons[self._at[:TOLD_ROWS]], self.index)
+        return reasons_text(*told, self._reasons, by_label=not called_by_place(self.index))
+
     def _repr_html_(self) -> str:
         at, names = np.atleast_1d(self._at), self.index
         if self._at.ndim == 0:
@@ -152,7 +190,8 @@ class ReasonExplanation(SlicedExplanation):
             more = "" if others is None else others.words(sized=False)
             return reason_card(self._reasons[int(at[0])], names[0], more)
         first = self._reasons[at[:SHOWN_ROWS]]
-        return reasons_table(first, names[:SHOWN_ROWS], len(at), self.delta, self.distribution)
+        places = "" if called_by_place(names) or not len(at) else by_place(names[0])
+        return reasons_table(first, names, len(at), self.delta, self.distribution, places)
 
     def to_frame(self) -> Any:
         """Return one line for each row: class, reason, guarantee, and what was proved.
@@ -202,6 +241,50 @@ class ReasonExplanation(SlicedExplanation):
         batch = self._batch("rules")
         return rules_of(batch.reasons, batch.index, X, held_out)
 
+    @property
+    def reason_only(self) -> ReasonExplanation:
+        """The same explanation with zeros outside the reasons.
+
+        SHAP values of the few features that settle the decision. They no longer sum up to the
+        decision function, which the name of the output says; a waterfall of one row ends where its
+        reason alone carries the average.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn_probsr import SufficientReasonExplainer
+        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+        >>> reasons = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)(X)
+        >>> (reasons.reason_only.values != 0).sum(axis=1)
+        array([1, 1, 1, 1])
+        >>> reasons.reason_only.output_names
+        'decision function of 1 against 0 (reason only)'
+        """
+        if self.view != "all":
+            return self
+        batch = self._batch("reason_only")
+        told, by_class = batch.reasons, batch.base_values.ndim == 2
+        if batch._pending is None:
+            inside = told.mask[:, :, None] if by_class else told.mask
+            values = np.where(inside, batch.values, 0.0)
+        else:
+            values = values_inside(told, by_class)
+        names = batch.output_names
+        view = ReasonExplanation(
+            told,
+            values,
+            batch.base_values,
+            *batch._facts,
+            batch.feature_names,
+            _named(names, "reason")
+            if isinstance(names, str)
+            else [_named(name, "reason") for name in names],
+            "reason",
+            batch.index,
+            batch._others,
+        )
+        return view[0] if self._at.ndim == 0 else view
+
     def as_guarantee(self) -> ReasonExplanation:
         """Return the same reasons in units of probability.
 
@@ -228,7 +311,7 @@ class ReasonExplanation(SlicedExplanation):
             *batch._facts,
             batch.feature_names,
             f"probability that {name} is kept",
-            in_probability=True,
+            "guarantee",
             index=batch.index,
             alternatives=batch._others,
         )
@@ -238,7 +321,7 @@ class ReasonExplanation(SlicedExplanation):
     def _facts(self) -> tuple[Any, Any]:
         """The features as numbers, and as a person reads them."""
         if self._pending is None:
-            return self.data, self.display_data
+            return self._s.data, self._s.display_data
         return self._pending.data, self._pending.display
 
     def _batch(self, what: str) -> ReasonExplanation:
@@ -256,17 +339,17 @@ class ReasonExplanation(SlicedExplanation):
 
         outputs, pending = self.output_names, self._pending
         if pending is None:
-            display = self.display_data
+            display = self._s.display_data
             shown = None if display is None else lines(display)
-            arrays = (lines(self.values), lines(self.base_values), lines(self.data), shown)
+            arrays = (lines(self.values), lines(self.base_values), lines(self._s.data), shown)
         else:
             arrays = pending.parts
         return ReasonExplanation(
             self.reasons,
             *arrays,
-            list(self.feature_names),
+            list(self._names),
             str(outputs) if isinstance(outputs, str) else [str(name) for name in outputs],
-            self.in_probability,
+            self.view,
             self.index,
             self._told_others,
         )
@@ -306,28 +389,62 @@ class ReasonExplanation(SlicedExplanation):
             With values of shape (n, features), as plots of one output expect them; itself, if it
             has but one output.
         """
-        if len(self.shape) - self._at.ndim == 1:
+        if np.ndim(self.base_values) == self._at.ndim:
             return self
         batch = self._batch("of_prediction")
         told = batch.reasons
         own, each = told.model.winners(told.rows), np.arange(len(told))
+        values: Any = None
         if batch._pending is None:
             values = batch.values[each, :, own]
-        else:
-            of_each = np.repeat(own, batch._pending.sets.sizes)
-            values = np.take_along_axis(batch._pending.values, of_each[:, None], axis=1)[:, 0]
+        elif batch.view != "all":
+            values = values_inside(told, by_class=False)
         view = ReasonExplanation(
             told,
             values,
             batch.base_values[each, own],
             *batch._facts,
             batch.feature_names,
-            "score of the predicted class",
-            batch.in_probability,
+            _named("score of the predicted class", batch.view),
+            batch.view,
             batch.index,
             batch._others,
         )
         return view[0] if self._at.ndim == 0 else view
+
+    def per_class(self) -> ClassValues:
+        """Return one array of values for each class, as some libraries want those of two as well.
+
+        Of two classes the values of the first are those of the second with the other sign.
+
+        Returns
+        -------
+        ClassValues
+            ``base_values``, a float for each class, and ``values``, an array of shape (n, features)
+            for each.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn_probsr import SufficientReasonExplainer
+        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
+        >>> reasons = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)(X)
+        >>> base_values, values = reasons.per_class()
+        >>> len(base_values), [part.shape for part in values]
+        (2, [(4, 3), (4, 3)])
+        """
+        batch = self._batch("per_class")
+        model, values = batch.reasons.model, batch.values
+        if batch.in_probability or values.ndim != 2 + model.by_class:
+            raise InvalidInputError(
+                "per_class needs values of the score of each class, this explanation has those of "
+                f"{batch.output_names!r}. Call it on what the explainer returned."
+            )
+        base = expected_scores(law_of(model, batch.distribution))
+        if model.by_class:
+            outputs = range(values.shape[2])
+            return ClassValues(base.tolist(), [values[:, :, k] for k in outputs])
+        return ClassValues([-base, base], [0.0 - values, values])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation to a file, without pickle.
@@ -349,13 +466,15 @@ class ReasonExplanation(SlicedExplanation):
         else:
             display, values, data = batch.display_data, batch.values, batch.data
         given = display is not None and (own is None or not np.array_equal(display, own))
-        arrays = {"values": values, "base_values": batch.base_values, "data": data}
+        arrays = {"base_values": batch.base_values, "data": data}
+        if values is not None:  # else they follow from the rows
+            arrays["values"] = values
         texts = {
             "feature_names": batch.feature_names,
             "output_names": batch.output_names,
             "display_data": plain_values(display) if given else None,
             "single": self._at.ndim == 0,
-            "in_probability": batch.in_probability,
+            "view": batch.view,
             "index": plain_labels(batch.index),
         }
         write_reasons(Path(path), reasons, arrays, texts)
@@ -396,13 +515,13 @@ class ReasonExplanation(SlicedExplanation):
             display = texts["display_data"]
             loaded = cls(
                 reasons,
-                arrays["values"],
+                arrays.get("values"),
                 arrays["base_values"],
                 arrays["data"],
                 reasons.shown if display is None else display,
                 texts["feature_names"],
                 texts["output_names"],
-                texts["in_probability"],
+                texts["view"],
                 built_index(texts["index"]),
             )
             return loaded[0] if texts["single"] else loaded

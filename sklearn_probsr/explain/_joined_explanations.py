@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain._pending_values import Pending, filled_values
+from sklearn_probsr.explain._pending_values import Pending
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._row_index import joined_index
 from sklearn_probsr.model._sparse import SparseRows, to_sparse
@@ -38,7 +38,7 @@ def joined(batches: Sequence[SlicedExplanation]) -> tuple[Any, ...]:
         *_arrays(batches),
         first.feature_names,
         first.output_names,
-        first.in_probability,
+        first.view,
         joined_index([batch.index for batch in batches]),
         None if any(o is None for o in others) else [one for o in others for one in o or ()],
     )
@@ -64,7 +64,9 @@ def _as_pending(batch: SlicedExplanation) -> Pending:
     if batch._pending is not None:
         return batch._pending
     sets, at = batch._reasons.sets, np.arange(len(batch._reasons))
-    values = batch.values[np.repeat(at, sets.sizes), sets.features]
+    values = None
+    if batch.view != "all":
+        values = batch.values[np.repeat(at, sets.sizes), sets.features]
     display = batch.display_data
     shown = None if display is None else _numbers(np.asarray(display, dtype=np.float64))
     names = (list(batch.feature_names), batch.output_names)
@@ -77,10 +79,9 @@ def _numbers(table: Any) -> SparseRows:
 
 
 def refolded(batch: SlicedExplanation) -> Pending | None:
-    """Return a batch that was filled in by what is in it; None if values are outside of reasons."""
+    """Return a batch that was filled in by what is in it; None if its values are others by now."""
     found = _as_pending(batch)
-    same = np.array_equal(filled_values(found.sets, found.values), batch.values)
-    return found if same else None
+    return found if np.array_equal(found.filled(batch._reasons), batch.values) else None
 
 
 def _check_alike(first: SlicedExplanation, other: SlicedExplanation) -> None:

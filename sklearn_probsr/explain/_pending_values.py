@@ -1,7 +1,7 @@
 """Pending values: what those of sparse rows are made of, until somebody asks for them.
 
-A thousand documents of a hundred thousand words would be a table of a hundred million numbers, of
-which a reason has a handful. So values and data are kept for what is there, and filled in for the
+A thousand documents of a hundred thousand words would be a table of a hundred million numbers. So
+data are kept for what is there, SHAP values follow from the rows, and both are filled in for the
 rows that somebody looks at.
 """
 
@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sklearn_probsr.explain._shap_values import values_of_reasons
 from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.model._sparse import SparseRows, joined_rows
+from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["Pending", "filled_values"]
 
@@ -35,8 +37,9 @@ class Pending:
     ----------
     sets : FeatureSets
         The features of each reason.
-    values : ndarray of shape (features in all,) or (features in all, classes)
-        Of the features of all reasons, behind each other.
+    values : ndarray of shape (features in all,) or (features in all, classes), or None
+        Of the features of all reasons, behind each other, with zeros for all others; None: SHAP
+        values of all features.
     base_values : ndarray of shape (n,) or (n, classes)
     data : SparseRows
     display : SparseRows or None
@@ -47,7 +50,7 @@ class Pending:
     """
 
     sets: FeatureSets
-    values: NDArray[np.float64]
+    values: NDArray[np.float64] | None
     base_values: NDArray[np.float64]
     data: SparseRows
     display: SparseRows | None
@@ -57,7 +60,7 @@ class Pending:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape that the values would have."""
-        width = (self.sets.width, *self.values.shape[1:])
+        width = (self.sets.width, *self.base_values.shape[1:])
         return width if self.at.ndim == 0 else (len(self.at), *width)
 
     def rows(self, item: Any) -> Pending:
@@ -69,7 +72,7 @@ class Pending:
         inside = np.arange(len(sets.features)) + np.repeat(starts - sets.indptr[:-1], sizes)
         return Pending(
             sets,
-            self.values[inside],
+            None if self.values is None else self.values[inside],
             self.base_values[some],
             self.data[some],
             None if self.display is None else self.display[some],
@@ -84,6 +87,7 @@ class Pending:
 
     def sparse_values(self) -> sparse.csr_array:
         """Return the values of one output as a sparse matrix, for the features of reasons."""
+        assert self.values is not None  # zeros outside the reasons
         found = sparse.csr_array(
             (self.values, self.sets.features, self.sets.indptr),
             shape=(len(self.sets), self.sets.width),
@@ -92,20 +96,27 @@ class Pending:
         found.sort_indices()
         return found
 
-    def arrays(self) -> tuple[Any, Any, Any, Any]:
+    def filled(self, reasons: SufficientReasons) -> NDArray[np.float64]:
+        """Return the values of all features; the reasons are those of these rows."""
+        if self.values is None:
+            return values_of_reasons(reasons, self.base_values.ndim == 2)
+        return filled_values(self.sets, self.values)
+
+    def arrays(self, reasons: SufficientReasons) -> tuple[Any, Any, Any, Any]:
         """Return values, base values, data and display data, filled in."""
         shown = None if self.display is None else self.display.toarray()
         data = self.data.toarray().astype(np.float64)
-        return filled_values(self.sets, self.values), self.base_values, data, shown
+        return self.filled(reasons), self.base_values, data, shown
 
     @classmethod
     def concatenate(cls, parts: list[Pending]) -> Pending:
         """Put rows behind each other."""
         shown = [part.data if part.display is None else part.display for part in parts]
         told = any(part.display is not None for part in parts)
+        values = [part.values for part in parts if part.values is not None]
         return cls(
             FeatureSets.concatenate([part.sets for part in parts]),
-            np.concatenate([part.values for part in parts]),
+            np.concatenate(values) if values else None,
             np.concatenate([part.base_values for part in parts]),
             joined_rows([part.data for part in parts]),
             joined_rows(shown) if told else None,

@@ -19,6 +19,9 @@ class ReasonFields:
 
     _reasons: SufficientReasons
     _index: Any
+    # Of which features there are values: of "all", or of those in the "reason" alone, in units of
+    # the decision function or, as a "guarantee", in probability.
+    view: str
     _others: tuple[Alternatives | None, ...] | None = None
 
     @property
@@ -31,6 +34,11 @@ class ReasonFields:
         """Whether these are all reasons in their order, so that nothing has to be looked up."""
         at, n = np.atleast_1d(self._at), len(self._reasons)
         return len(at) == n and np.array_equal(at, np.arange(n))
+
+    @property
+    def in_probability(self) -> bool:
+        """Whether values are gains in probability."""
+        return self.view == "guarantee"
 
     @property
     def reason_size(self) -> Any:

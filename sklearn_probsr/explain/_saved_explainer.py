@@ -26,7 +26,7 @@ class SavedExplainer(Serializable):
     """What an explainer is made of again, from a file or a pickle."""
 
     model: Any
-    masker: Any
+    _given_masker: Any
     distribution: Any
     _subject: Subject
 
@@ -54,7 +54,7 @@ class SavedExplainer(Serializable):
         Serializable.save(self, out_file)
         with Serializer(out_file, _BLOCK, version=0) as s:
             s.save("model", self.model, model_saver)
-            s.save("masker", self.masker, masker_saver)
+            s.save("masker", self._given_masker, masker_saver)
             s.save("settings", {name: getattr(self, name) for name in _SETTINGS})
 
     @classmethod

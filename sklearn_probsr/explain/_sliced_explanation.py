@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from shap import _explanation
 from slicer import Obj, Slicer
 
+from sklearn_probsr.explain._marked_names import marked
 from sklearn_probsr.explain._pending_values import Pending
 from sklearn_probsr.explain._reason_fields import ReasonFields
+from sklearn_probsr.explain._shap_values import values_of_reasons
 from sklearn_probsr.explain.frames._row_index import row_index
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
@@ -35,21 +37,22 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
 
     _pending: Pending | None = None
     _slicer: Any
+    compute_time: float | None
 
     def __init__(
         self,
         reasons: SufficientReasons,
-        values: NDArray[np.float64],
+        values: NDArray[np.float64] | None,
         base_values: NDArray[np.float64],
         data: Any,
         display_data: Any,
         feature_names: Sequence[str],
         output_names: str | Sequence[str],
-        in_probability: bool = False,
+        view: str = "all",
         index: Any = None,
         alternatives: Sequence[Alternatives | None] | None = None,
     ) -> None:
-        self.in_probability = in_probability
+        self.view = view
         self._reasons = reasons
         self._others = None if alternatives is None else tuple(alternatives)
         self._index = row_index(index, len(reasons))
@@ -60,8 +63,10 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
             self._pending = Pending(reasons.sets, *arrays, at, names)
             self.op_history: list[Any] = []
             self.compute_time = None
-            self.output_dims = (2,) if values.ndim == 2 else ()
+            self.output_dims = (2,) if base_values.ndim == 2 else ()
             return
+        if values is None:
+            values = values_of_reasons(reasons, base_values.ndim == 2)
         self._fill(values, base_values, data, display_data, names)
 
     def _fill(
@@ -101,13 +106,13 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
         self._slicer = slicer
 
     def _fill_in(self, pending: Pending) -> None:
-        history = self.op_history
+        history, seconds = self.op_history, self.compute_time
         self._keep(np.atleast_1d(pending.at))
         self._pending = None
-        self._fill(*pending.arrays(), pending.names)
+        self._fill(*pending.arrays(self._reasons), pending.names)
         if pending.at.ndim == 0:
             self._slicer = self._slicer[0]
-        self.op_history = history
+        self.op_history, self.compute_time = history, seconds
 
     def _keep(self, at: NDArray[np.intp]) -> None:
         """Forget what is known of all rows but some."""
@@ -131,7 +136,9 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the values."""
+        """The shape of the values; of no rows (0,), by which shap's plots tell that."""
+        if not self._at.size and self._units.ndim:
+            return (0,)
         if self._pending is not None:
             return self._pending.shape
         found: tuple[int, ...] = super().shape
@@ -150,13 +157,49 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
         self._s.base_values = base_values
 
     @property
+    def data(self) -> Any:
+        """The features as numbers; of one text, its words, and nothing where others are."""
+        data = self._s.data
+        if not self._is_one_text:
+            return data
+        words = [f"{name} " for name in self._names]
+        return np.where(np.asarray(data) != 0, np.array(words, dtype=object), "")
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        self._s.data = data
+
+    @property
+    def display_data(self) -> Any:
+        """The features as a person reads them."""
+        display = self._s.display_data
+        return self._s.data if display is None and self._is_one_text else display
+
+    @display_data.setter
+    def display_data(self, display: Any) -> None:
+        shap.Explanation.display_data.fset(self, display)
+
+    @property
+    def _is_one_text(self) -> bool:
+        """Whether this is a single row that was a text, with several of its features."""
+        return self._reasons.of_texts and self._at.ndim == 0 and self._units.ndim == 1
+
+    @property
     def feature_names(self) -> Any:
-        """What the features are called."""
-        return super().feature_names if self._pending is None else self._pending.names[0]
+        """What the features are called; of one row, those in the reason are written with a mark."""
+        names = self._names
+        if self._at.ndim or isinstance(names, str) or names is None:
+            return names
+        return marked(names, np.asarray(self.reason_mask).tolist())
 
     @feature_names.setter
     def feature_names(self, names: Any) -> None:
         self._s.feature_names = names
+
+    @property
+    def _names(self) -> Any:
+        """What the features are called, in a reason or not."""
+        return super().feature_names if self._pending is None else self._pending.names[0]
 
     @property
     def output_names(self) -> Any:
@@ -174,15 +217,6 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
             mask = self._reasons.sets.take(np.atleast_1d(self._at)).mask()
             return mask if self._at.ndim else mask[0]
         return self._s.reason_mask
-
-    def __repr__(self) -> str:
-        if self._pending is None:
-            return str(super().__repr__())
-        rows = f"{len(self._pending.at):,} rows" if self._pending.at.ndim else "one row"
-        return (
-            f"<{type(self).__name__} of {rows} and {self._pending.sets.width:,} features, sparse: "
-            "values, data and reason_mask are filled in when they are asked for>"
-        )
 
     def __getitem__(self, item: Any) -> Any:
         if self._pending is not None and self._pending.at.ndim:
@@ -253,7 +287,7 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
             base_values=self.base_values,
             data=self.data,
             display_data=self.display_data,
-            feature_names=self.feature_names,
+            feature_names=self._names,
         )
         found.op_history = copy.copy(self.op_history)
         return found

@@ -32,9 +32,9 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
     estimator : classifier or Pipeline
         Fitted by `fit`; put a fitted one into `sklearn.frozen.FrozenEstimator` to keep it.
     output : {"values", "mask", "rows"}, default="values"
-        The values of `ReasonExplanation` (zeros outside the reason; of more than two classes,
-        those of the predicted one), which features are in it (0 or 1), or the rows as they were
-        given with NaN outside it (categories as codes).
+        The values of `ReasonExplanation.reason_only` (SHAP values, zeros outside the reason; of
+        more than two classes, those of the predicted one), which features are in it (0 or 1), or
+        the rows as they were given with NaN outside it (categories as codes).
     masker : "fit", None, "uniform", data, shap masker or distribution, default="fit"
         What may replace an unknown feature; "fit": the rows that `fit` sees.
     delta : float, default=0.95
@@ -190,7 +190,7 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
         if self.output == "rows":
             rows: NDArray[np.float64] = np.where(reasons.reason_mask, reasons.data, np.nan)
             return rows
-        found = reasons.of_prediction()
+        found = reasons.of_prediction().reason_only
         if found._pending is not None:  # large sparse rows, of which no table is made
             kept = found._pending.sparse_values()
             if self.output == "mask":

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain.frames._row_index import ByLabel
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.results._archive import plain_value
 
@@ -66,8 +67,8 @@ class CodedRow:
 class ReasonCodes:
     """The codes of the rows of an explanation; made by `reason_codes`.
 
-    ``codes[i]`` is a ``CodedRow``, of every row of the explanation; only those of the adverse class
-    have codes.
+    ``codes[i]`` is a ``CodedRow``, of every row of the explanation by its place, and
+    ``codes.loc[label]`` by what it is called; only those of the adverse class have codes.
 
     Parameters
     ----------
@@ -95,6 +96,15 @@ class ReasonCodes:
 
     def __getitem__(self, i: int) -> CodedRow:
         return self.rows[i]
+
+    @property
+    def loc(self) -> ByLabel:
+        """The rows by what they are called: ``codes.loc["p3"]``."""
+        import pandas as pd
+
+        rows = np.empty(len(self.rows), dtype=object)
+        rows[:] = self.rows
+        return ByLabel(rows, pd.Index([row.label for row in self.rows]))
 
     def __repr__(self) -> str:
         coded = sum(bool(row.codes) for row in self.rows)
@@ -156,7 +166,7 @@ class ReasonCodes:
         Parameters
         ----------
         i : int
-            Which row of the explanation.
+            The place of the row in the explanation.
 
         Returns
         -------

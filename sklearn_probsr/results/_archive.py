@@ -86,6 +86,7 @@ def write_reasons(
             "exact": {str(i): str(value) for i, value in reasons.exact.items()},
             "flagged": {str(i): list(told) for i, told in reasons.flagged.items()},
             "shown": _shown(reasons.shown),
+            "of_texts": reasons.of_texts,
             **told_costs(reasons),
             **told_categories(reasons),
             **told_spelling(reasons),

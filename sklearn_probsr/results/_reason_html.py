@@ -52,7 +52,12 @@ def reason_card(reason: Any, called: Any = None, more: str = "") -> str:
 
 
 def reasons_table(
-    reasons: Iterable[Any], labels: Iterable[Any], total: int, delta: float, over: Any
+    reasons: Iterable[Any],
+    labels: Iterable[Any],
+    total: int,
+    delta: float,
+    over: Any,
+    places: str = "",
 ) -> str:
     """Return the first reasons of many as a table.
 
@@ -68,6 +73,8 @@ def reasons_table(
         The probability that was asked for.
     over : object
         The distribution.
+    places : str, default=""
+        How rows are found whose labels are not their places.
     """
     told = list(reasons)[:SHOWN_ROWS]
     flagged = any(reason.status != "ok" for reason in told)
@@ -89,10 +96,11 @@ def reasons_table(
         if flagged:
             cells.append("ok" if reason.status == "ok" else f"{reason.status}: {reason.message}")
         rows.append(cells)
-    more = f"{count(total - len(told), 'more row')}." if total > len(told) else ""
+    more = [f"{count(total - len(told), 'more row')}."] if total > len(told) else []
+    more += [places] if places else []
     level = f" at delta = {exact_text(delta)}"
     head = line("Sufficient reasons of ", strong(count(total, "row")), level, head=True)
-    shown = table([*headings, *(["status"] if flagged else [])], rows, more)
+    shown = table([*headings, *(["status"] if flagged else [])], rows, " ".join(more))
     return card(head, line(f"Over {over}."), shown)
 
 

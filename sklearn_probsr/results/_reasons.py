@@ -89,6 +89,8 @@ class SufficientReasons:
     spelling : dict of str to tuple of int, default={}
         Under "case" and "accents", the features that are words which these tell from others: "May"
         is not "may" to a vectorizer with ``lowercase=False``.
+    of_texts : bool, default=False
+        Whether rows were given as texts, so that features are words in them.
     reader : Reader or None, default=None
         What takes rows as an explainer does; None if they are those of the model.
     cost, cost_lower : ndarray of float
@@ -121,6 +123,7 @@ class SufficientReasons:
     only: tuple[str, ...] = field(default=(), repr=False)
     words: dict[int, dict[int, tuple[str, ...]]] = field(default_factory=dict, repr=False)
     spelling: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
+    of_texts: bool = field(default=False, repr=False)
     reader: Reader | None = field(default=None, repr=False)
     prices: Prices | None = field(default=None, repr=False)
     least_cost: NDArray[np.float64] | None = field(default=None, repr=False)

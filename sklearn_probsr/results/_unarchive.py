@@ -6,6 +6,7 @@ import math
 from typing import IO, Any
 
 from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._archive import FORMAT
 from sklearn_probsr.results._archive_arrays import Declared, declared, load
 from sklearn_probsr.results._checked_json import (
@@ -15,6 +16,7 @@ from sklearn_probsr.results._checked_json import (
     flag,
     json_size,
     members,
+    one_of,
     parsed,
     shown,
     text,
@@ -29,11 +31,14 @@ from sklearn_probsr.results._unit_forms import unit_bytes
 
 __all__ = ["read_reasons"]
 
-# The members of every archive, and what each holds; some have those of a distribution too.
+# The members of every archive, and what each holds; some have those of a distribution too, and
+# values. Sparse rows have these of the features in reasons only; without them they are SHAP values.
+_VALUES = {"more/values": "f"}
+_VIEWS = ("all", "reason", "guarantee")
 _EVERY = {
-    "meta": "u", "model/weights": "f", "more/values": "f", "more/base_values": "f",
-    "more/data": "f", "reasons/rows": "bf", "reasons/features": "i", "reasons/indptr": "i",
-    "reasons/lower": "f", "reasons/upper": "f", "reasons/minimality": "U", "reasons/epsilon": "f",
+    "meta": "u", "model/weights": "f", "more/base_values": "f", "more/data": "f",
+    "reasons/rows": "bf", "reasons/features": "i", "reasons/indptr": "i", "reasons/lower": "f",
+    "reasons/upper": "f", "reasons/minimality": "U", "reasons/epsilon": "f",
     "reasons/size_lower": "i", "reasons/samples": "i",
 }  # fmt: skip
 
@@ -56,7 +61,7 @@ def read_reasons(
     UnsoundError
         If a member is not what `write_reasons` writes; it is named.
     """
-    each = declared(file, _EVERY | OF_LAWS | KINDS)
+    each = declared(file, _EVERY | _VALUES | OF_LAWS | KINDS)
     width = (each["model/weights"].shape or (0,))[-1] if "model/weights" in each else 0
     said = gathered(each, width)
     for name in _EVERY:
@@ -82,7 +87,8 @@ def read_reasons(
     model = read_model(held["model/weights"], meta["model"])
     law = law_of(model, read_law(held, meta["law"])).distribution
     reasons = checked_reasons(model, law, held, meta["reasons"])
-    more = {name: held[f"more/{name}"] for name in ("values", "base_values", "data")}
+    names = ("values", "base_values", "data")
+    more = {name: held[f"more/{name}"] for name in names if f"more/{name}" in held}
     return reasons, more, _texts(meta["texts"], reasons, more)
 
 
@@ -107,19 +113,22 @@ def _check_shapes(said: dict[str, Declared | DeclaredRows], meta: dict[str, Any]
         raise UnsoundError(f"model/weights must have {1 + several} dimensions, got shape {weights}")
     if len(data) != 2:
         raise UnsoundError(f"more/data must have 2 dimensions, got shape {data}")
-    n, values = data[0], said["more/values"].shape
+    n = data[0]
     told_of: tuple[int, ...] = data
     if isinstance(said["more/data"], DeclaredRows):  # values of what is in the reasons alone
         told_of = (math.prod(said["reasons/features"].shape),)
-    outputs = (weights[0],) if several and len(values) == 1 + len(told_of) else ()
+    elif "more/values" not in said:
+        raise UnsoundError("more/values is missing")
+    outputs = (weights[0],) if several and len(said["more/base_values"].shape) == 2 else ()
     expected: dict[str, tuple[int, ...]] = {f"reasons/{name}": (n,) for name in COLUMNS}
     expected |= {
         "reasons/rows": (n, weights[-1]),
         "reasons/features": (math.prod(said["reasons/features"].shape),),
         "reasons/indptr": (n + 1,),
-        "more/values": (*told_of, *outputs),
         "more/base_values": (n, *outputs),
     }
+    if "more/values" in said:
+        expected["more/values"] = (*told_of, *outputs)
     if "law/rows" in said:
         rows = said["law/rows"].shape[:1]
         expected |= {"law/rows": (*rows, weights[-1])}
@@ -130,7 +139,7 @@ def _check_shapes(said: dict[str, Declared | DeclaredRows], meta: dict[str, Any]
 
 
 def _texts(told: Any, reasons: SufficientReasons, more: Arrays) -> dict[str, Any]:
-    known = ("feature_names", "output_names", "display_data", "single", "in_probability", "index")
+    known = ("feature_names", "output_names", "display_data", "single", "view", "index")
     held = dict(members(told, "meta.texts", known))
     n, width = len(reasons), reasons.model.n_units
     texts(held["feature_names"], "meta.texts.feature_names", width)
@@ -140,7 +149,10 @@ def _texts(told: Any, reasons: SufficientReasons, more: Arrays) -> dict[str, Any
         text(held["output_names"], "meta.texts.output_names")
     if held["display_data"] is not None:
         held["display_data"] = cells(held["display_data"], "meta.texts.display_data", (n, width))
-    flag(held["in_probability"], "meta.texts.in_probability")
+    views: tuple[str, ...] = _VIEWS
+    if isinstance(more["data"], SparseRows):  # without values they are SHAP values
+        views = views[1:] if "values" in more else views[:1]
+    one_of(held["view"], "meta.texts.view", views)
     checked_labels(held["index"], "meta.texts.index", n)
     if flag(held["single"], "meta.texts.single") and n != 1:
         raise UnsoundError(f"meta.texts.single must be false, there are {n} rows")

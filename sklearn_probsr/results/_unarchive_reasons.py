@@ -16,6 +16,7 @@ from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._checked_json import (
     UnsoundError,
     cells,
+    flag,
     flat,
     fraction,
     members,
@@ -52,6 +53,7 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         "exact",
         "flagged",
         "shown",
+        "of_texts",
     )
     more = {
         name: told.pop(name, None)
@@ -111,6 +113,7 @@ def checked_reasons(model: Model, law: Distribution, held: Arrays, told: Any) ->
         only=only,
         words=_words(told["words"], len(sets), width),
         spelling=read_spelling(more["spelling"], width),
+        of_texts=flag(told["of_texts"], "meta.reasons.of_texts"),
         shown=_shown(told["shown"], held["more/data"], (len(sets), width)),
         sets=sets,
         reader=read_categories(more["categories"], model),

@@ -188,12 +188,42 @@ def longest(n: int = 40) -> ReasonExplanation:
 
 @pytest.mark.parametrize("view", ["margin", "probability"])
 def test_waterfall(view: str):
-    """Facts with their values; zeros are stubs, which is why there is one of ours."""
+    """Facts with their values, and the score that they add up to."""
     one = longest() if view == "margin" else longest().as_guarantee()
     shap.plots.waterfall(one, show=False)
     written = words()
     for name in NAMES:
         assert name in written
+    total = one.base_values + one.values.sum()
+    shown = f"{total:0.03f}".rstrip("0").rstrip(".").replace("-", "\N{MINUS SIGN}")
+    assert f"$ = {shown}$" in written
+    if view == "margin":
+        model = one.reasons.model
+        assert total == pytest.approx(model.margin(one.reasons.rows)[0])
+
+
+SINGLE: dict[str, Callable[[ReasonExplanation], Any]] = {
+    "waterfall": lambda one: shap.plots.waterfall(one, show=False),
+    "bar": lambda one: shap.plots.bar(one, show=False),
+    "force": lambda one: shap.plots.force(one, matplotlib=True, show=False),
+}
+
+
+@pytest.mark.parametrize("plot", SINGLE.values(), ids=SINGLE.keys())
+def test_members_of_the_reason_are_marked_where_one_row_is_drawn(plot: Any):
+    """By a sign before their names; the others have none, nor have names of several rows."""
+    found = reasons()
+    some = np.flatnonzero((found.reason_size > 0) & (found.reason_size < 4))
+    one = found[int(some[0])]
+    plot(one)
+    written = words()
+    drawn = [n for n in NAMES if n in written]
+    assert len(drawn) >= 3
+    for name, inside in zip(NAMES, one.reason_mask, strict=True):
+        assert (f"● {name}" in written) == bool(inside and name in drawn)
+    plt.close("all")
+    shap.plots.bar(found, show=False)
+    assert "●" not in words()
 
 
 @pytest.mark.parametrize("kind", ["single", "batch", "cohorts"])
@@ -234,8 +264,8 @@ def test_heatmap(by: str):
 
 @pytest.mark.parametrize("view", ["margin", "probability"])
 def test_force_in_matplotlib(view: str):
-    """Only the features of the reason: zeros are dropped."""
-    one = longest() if view == "margin" else longest().as_guarantee()
+    """Values that are zero are dropped: outside the reason, if only that is to be seen."""
+    one = longest().reason_only if view == "margin" else longest().as_guarantee()
     shap.plots.force(one, matplotlib=True, show=False)
     written = words()
     for name, inside in zip(NAMES, one.reason_mask, strict=True):

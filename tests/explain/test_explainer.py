@@ -156,10 +156,11 @@ def test_no_rows():
     for none in (X[:0], X[:0].to_numpy(), pl.DataFrame(X[:0].to_dict("list"))):
         found = explain(none)
         assert type(found) is ReasonExplanation
-        assert found.shape == (0, 4)
+        assert found.shape == (0,)
+        assert found.values.shape == (0, 4)
         assert list(found.feature_names) == ["age", "job", "savings", "smoker"]
     for none in (np.zeros((0, 30)), sparse.csr_array((0, 30))):
-        assert explainer()(none).shape == (0, 30)
+        assert explainer()(none).values.shape == (0, 30)
 
 
 def test_a_single_column():
@@ -380,7 +381,7 @@ def test_a_prepared_explainer_of_another_model():
     state["model"] = LogisticRegression().fit(X.iloc[:, :2].to_numpy(), y)
     with refused("feature_names must hold one name per weight, 2, got 30."):
         SufficientReasonExplainer(**state)
-    kept = pickle.loads(pickle.dumps(explainer())).masker
+    kept = pickle.loads(pickle.dumps(explainer()))._given_masker
     short = replace(kept, model=LinearModel([1.0, 2.0], 0.5))
     names = ", ".join(repr(name) for name in X.columns[:8])
     with refused(

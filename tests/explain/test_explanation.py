@@ -55,16 +55,15 @@ def expected_fields(rows: Any, columns: Any = slice(None)) -> dict[str, list[Any
 # --- Values ----------------------------------------------------------------------------------
 
 
-def test_values_are_those_of_shap_inside_the_reason():
-    """LinearExplainer's values times the mask, with its base, on the same full background."""
+def test_values_are_those_of_shap():
+    """LinearExplainer's values, with its base, on the same full background."""
     X, _, _ = tumours()
     fitted = classifier()
     masker = shap.maskers.Independent(X[:400], max_samples=400)
     theirs = shap.LinearExplainer((fitted.coef_.ravel(), float(fitted.intercept_[0])), masker)
     theirs = theirs(X[400:440])
     ours = explanation()
-    assert np.allclose(ours.values, np.where(ours.reason_mask, theirs.values, 0.0), atol=1e-12)
-    assert (ours.values[~ours.reason_mask] == 0).all()
+    assert np.allclose(ours.values, theirs.values, atol=1e-12)
     assert not np.signbit(ours.values[ours.values == 0]).any()
     assert np.allclose(ours.base_values, theirs.base_values, atol=1e-12)
     assert ours.base_values.shape == (40,)
@@ -82,10 +81,9 @@ def test_values_of_units_are_sums_over_their_columns():
     means = weights @ rows / 4
     parts = (rows - means) * model.weights
     both = np.column_stack([parts[:, 0] + parts[:, 2], parts[:, 1]])
-    assert np.allclose(found.values, np.where(found.reason_mask, both, 0))
+    assert np.allclose(found.values, both)
     assert np.allclose(found.base_values, means @ model.weights - 1.0)
-    whole = found.values + np.where(found.reason_mask, 0, both)
-    assert np.allclose(whole.sum(axis=1) + found.base_values, rows @ model.weights - 1.0)
+    assert np.allclose(found.values.sum(axis=1) + found.base_values, rows @ model.weights - 1.0)
 
 
 def test_no_value_is_a_negative_zero():
@@ -344,7 +342,7 @@ def test_describe_says_why():
     with refused("describe needs the number of a row, this explanation has 20. Write describe(0)."):
         found.describe()
     for wrong in (20, -21, "first"):
-        with refused(f"describe must name a row of this explanation, 0 to 19, got {wrong!r}."):
+        with refused(f"describe takes the place of a row, 0 to 19, got {wrong!r}."):
             found.describe(wrong)
 
 

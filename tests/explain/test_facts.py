@@ -171,7 +171,8 @@ def test_pictures(step: str, classes: int):
             name: "missing" if np.isnan(v) else f"{v:.3f}".rstrip("0").rstrip(".")
             for name, v in row.items()
         }
-        true = {f"{value} = {name}" for name, value in numbers.items()}
+        marks = ["● " if inside else "" for inside in found[i].reason_mask]
+        true = {f"{numbers[name]} = {m}{name}" for name, m in zip(NAMES, marks, strict=True)}
         for draw in (shap.plots.waterfall, shap.plots.bar):
             draw(found[i], show=False)
             written = {label.get_text().replace("\N{MINUS SIGN}", "-") for label in

@@ -210,8 +210,8 @@ def test_uniform_has_one_name_everywhere():
         ),
         (
             lambda: SufficientReasonExplainer(FITTED, X)(X[50:52]).describe(51),
-            "describe must name a row of this explanation, 0 to 1, got 51. That is a label: a row "
-            "goes by its place here.",
+            "describe takes the place of a row, 0 to 1, got 51. That is a label: write "
+            "loc[51].describe().",
         ),
     ],
 )

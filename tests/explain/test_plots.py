@@ -186,7 +186,7 @@ def test_a_waterfall_shows_the_reason_alone():
     drawn = bars(ax)
     assert drawn[0][0] == pytest.approx(one.base_values)
     assert drawn[1][0] == pytest.approx(sum(drawn[0][:2]))
-    assert sum(drawn[1][:2]) == pytest.approx(one.base_values + one.values.sum())
+    assert sum(drawn[1][:2]) == pytest.approx(one.base_values + one.reason_only.values.sum())
     assert [colour for *_, colour in drawn] == [BLUE, BLUE]
     assert texts(ax) == ["\N{MINUS SIGN}2.06", "\N{MINUS SIGN}1.19", "average\n0.707"]
     assert ax.get_xlabel() == "granted  ←  decision function (0: the boundary)  →  refused"
@@ -239,7 +239,7 @@ def test_many_facts_are_summed_up():
     ax = plots.waterfall(one, max_display=4)
     assert ticks(ax)[3] == "4 more facts"
     assert len(bars(ax)) == 4
-    assert sum(bars(ax)[-1][:2]) == pytest.approx(one.base_values + one.values.sum())
+    assert sum(bars(ax)[-1][:2]) == pytest.approx(one.base_values + one.reason_only.values.sum())
     assert ticks(plots.waterfall(one, max_display=1)) == ["7 more facts"]
 
 

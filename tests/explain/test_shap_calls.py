@@ -10,7 +10,7 @@ import pytest
 import shap
 
 from sklearn_probsr import LinearModel, ReasonExplanation, SufficientReasonExplainer, plots
-from tests.explained import explainer, explanation, mixed_explanation, tumours
+from tests.explained import explanation, mixed_explanation
 
 # The calls of shap's notebooks on tabular data and linear models: the API examples of each plot,
 # "An introduction to explainable AI with Shapley values", "Explaining linear models".
@@ -80,14 +80,6 @@ def test_documented_orders():
         assert np.array_equal(aggregate.abs.values, np.abs(aggregate.values))
     classes = mixed_explanation()
     assert classes[classes.sum(1).argsort].shape == classes.shape
-
-
-def test_the_second_call_takes_what_shaps_do():
-    """`shap_values` takes check_additivity, and checks nothing."""
-    X = tumours()[0][400:403]
-    for check in (False, True):
-        found = explainer().shap_values(X, check_additivity=check)
-        assert np.array_equal(found, explanation()[:3].values)
 
 
 def test_pictures_are_shown_if_asked(monkeypatch: pytest.MonkeyPatch):

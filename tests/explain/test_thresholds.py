@@ -31,9 +31,8 @@ def test_a_threshold_on_the_probability(label: str, threshold: float):
     )
     assert pickle.loads(pickle.dumps(explain))(X[:1]).output_names == found.output_names
     assert adapt(model, X).cut == pytest.approx(cut)
-    rows = before.reasons.rows
-    np.testing.assert_allclose(explain.attributions(rows), plain.attributions(rows), atol=1e-12)
-    scores = explain.expected_value + explain.attributions(rows).sum(axis=1)
+    np.testing.assert_allclose(found.values, before.values, atol=1e-12)
+    scores = explain.expected_value + found.values.sum(axis=1)
     np.testing.assert_allclose(scores, classifier().decision_function(X[:9]) - cut, atol=1e-9)
     assert ((scores > 0) == (model.predict(X[:9]) == "malignant")).all()
 

@@ -156,7 +156,7 @@ def test_the_three_outputs():
     """Those of the explainer: values, mask, and rows with NaN outside the reason."""
     X, _, _ = tumours()
     expected = explanation()
-    assert np.array_equal(frozen().transform(X[400:440]), expected.values)
+    assert np.array_equal(frozen().transform(X[400:440]), expected.reason_only.values)
     assert np.array_equal(frozen(output="mask").transform(X[400:440]), expected.reason_mask)
     rows = np.where(expected.reason_mask, expected.data, np.nan)
     assert np.array_equal(frozen(output="rows").transform(X[400:440]), rows, equal_nan=True)
@@ -260,7 +260,7 @@ def test_categories():
     step = SufficientReasonTransformer(clone(mixed()), delta=0.9).fit(X, y)
     expected = mixed_explanation()
     assert step.get_feature_names_out().tolist() == ["age", "job", "savings", "smoker"]
-    assert np.allclose(step.transform(X[:20]), expected.values)
+    assert np.allclose(step.transform(X[:20]), expected.reason_only.values)
     rows = step.set_params(output="rows").transform(X[:20])
     assert np.array_equal(rows[expected.reason_mask], expected.data[expected.reason_mask])
     assert np.isnan(rows[~expected.reason_mask]).all()

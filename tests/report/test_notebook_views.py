@@ -60,7 +60,7 @@ def test_views_say_what_the_sentences_say(views: dict[str, str]):
     assert "no smaller set reaches 0.9." in views["reason"]
     assert "Row #3 &lt;i&gt;: no class, no reason" in views["flagged"]
     assert "<b>14 rows</b> at delta = 0.9" in views["many"]
-    assert "<p>4 more rows.</p>" in views["many"]
+    assert "<p>4 more rows. reasons[0] is reasons.loc[" in views["many"]
     assert "invalid: " in views["many"]
     assert "<td>3 states</td>" in views["adapted"]
     assert "any number" in views["adapted"]

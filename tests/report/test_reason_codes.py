@@ -98,6 +98,7 @@ def test_a_notice_reads_without_probabilities(loans):
     explained = explainer(X[:20])
     found = reason_codes(explained, CODES, adverse="decline")
     i = next(i for i in range(20) if found[i].codes)
+    assert found.loc[X.index[i]] is found[i]
     text = found.notice(i)
     assert text.startswith("The decision was: decline.\n\nThe principal reasons for it are:\n1. ")
     assert "0." not in text

@@ -435,6 +435,14 @@ def test_what_is_wrong_is_named(tmp_path: Path):
             with_meta(("texts", "single"), "true"),
             "meta.texts.single must be false, there are 2 rows",
         ),
+        (
+            with_meta(("texts", "view"), '"every"'),
+            "meta.texts.view must be one of 'all', 'reason', 'guarantee', got 'every'",
+        ),
+        (
+            packed({name: part for name, part in members.items() if name != "more/values.npy"}),
+            "more/values is missing",
+        ),
         (with_meta(("law",), '{"kind": "Uniform"}'), "meta.law lacks 'p'"),
         (with_meta(("code",), "1"), "meta has an unknown member 'code'"),
         (with_meta(("law",), "[" * 100_000), "meta is nested too deeply"),

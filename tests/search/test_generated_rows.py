@@ -153,8 +153,9 @@ def check(seed: int) -> str:
     enough = [s for s in allowed if Fraction(case.kept(s), total) >= level]
     try:
         found = sufficient_reason(case.model, case.x, distribution=case.law, **options)
-    except UnreachableError:
-        assert not enough
+    except UnreachableError as error:
+        # With hardly any effort a set may be missed, which the error says.
+        assert not enough or ("max_evals" in asked and "is not proved" in str(error))
         return "unreachable"
     chosen = frozenset(found.features)
     assert found.guarantee.exact == Fraction(case.kept(chosen), total)

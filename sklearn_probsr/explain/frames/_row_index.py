@@ -6,7 +6,49 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["built_index", "index_of", "joined_index", "row_index"]
+from sklearn_probsr.exceptions import InvalidInputError
+
+__all__ = ["ByLabel", "built_index", "called_by_place", "index_of", "joined_index", "row_index"]
+
+
+class ByLabel:
+    """Rows by what they are called, as ``loc`` of pandas has them.
+
+    One for a label; several for a list of labels, a slice from one to another, a mask, or a label
+    that more than one row has.
+
+    Parameters
+    ----------
+    rows : object
+        What takes places, one or several, in brackets.
+    index : pandas Index
+        What its rows are called.
+    """
+
+    def __init__(self, rows: Any, index: Any) -> None:
+        self._rows, self._index = rows, index
+
+    def __getitem__(self, label: Any) -> Any:
+        import pandas as pd
+
+        places = pd.Series(np.arange(len(self._index)), index=self._index)
+        try:
+            found = places.loc[label]
+        except (KeyError, TypeError, IndexError):
+            if not len(places):
+                raise InvalidInputError(
+                    f"loc takes what a row is called, and there are no rows, got {label!r}."
+                ) from None
+            raise InvalidInputError(
+                f"loc takes what a row is called, such as {self._index[:1].tolist()[0]!r}, got "
+                f"{label!r}. A row is found by its place, 0 to {len(places) - 1}, without loc: [0]."
+            ) from None
+        return self._rows[int(found) if np.ndim(found) == 0 else found.to_numpy()]
+
+
+def called_by_place(index: Any) -> bool:
+    """Whether rows are called by their places, 0, 1 and so on."""
+    return np.array_equal(index, np.arange(len(index)))
 
 
 def index_of(X: Any, raw: Any, n: int) -> Any:

@@ -7,6 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Generic, Self, TypeVar, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.explain.frames._row_index import ByLabel
 from sklearn_probsr.questions._alternatives import Alternatives
 
 __all__ = ["RowAnswers", "RowSequence", "alternatives_table"]
@@ -15,7 +19,9 @@ T = TypeVar("T")
 
 
 class RowSequence(Generic[T]):
-    """One object for each of some rows; a slice is some of them.
+    """One object for each of some rows, by its place; a slice, a list or a mask is some of them.
+
+    ``loc`` finds them by what the rows are called.
 
     Parameters
     ----------
@@ -34,13 +40,19 @@ class RowSequence(Generic[T]):
     @overload
     def __getitem__(self, i: int) -> T: ...
     @overload
-    def __getitem__(self, i: slice) -> Self: ...
-    def __getitem__(self, i: int | slice) -> T | Self:
-        if not isinstance(i, slice):
-            return self._found[i]
+    def __getitem__(self, i: slice | list[int] | NDArray[Any]) -> Self: ...
+    def __getitem__(self, i: Any) -> T | Self:
+        at = np.arange(len(self))[i]
+        if at.ndim == 0:
+            return self._found[int(at)]
         some = copy.copy(self)
-        some._found, some.index = self._found[i], self.index[i]
+        some._found, some.index = tuple(self._found[j] for j in at.tolist()), self.index[at]
         return some
+
+    @property
+    def loc(self) -> ByLabel:
+        """The same by what the rows are called: ``answers.loc["p3"]``."""
+        return ByLabel(self, self.index)
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._found)

@@ -32,7 +32,7 @@ class RowQuestions:
     law: Law
     on_error: str
     method: str
-    masker: Any
+    _given_masker: Any
     _subject: Subject
     _question: Question
 
@@ -155,8 +155,8 @@ class RowQuestions:
         (False, ['x0'], 1)
         """
         # The reason of an outlook is the smallest part of what is known, whatever was paid for it.
-        asked = (replace(self._question.options, cost=None), X, unknown, cost)
-        found, taken = outlooks_of(self._subject, self.law, self.masker, *asked, self.on_error)
+        asked = (replace(self._question.options, cost=None), X, unknown, cost, self.on_error)
+        found, taken = outlooks_of(self._subject, self.law, self._given_masker, *asked)
         taken.warn(2)
         return RowAnswers(found, _outlook_line, taken.index)
 

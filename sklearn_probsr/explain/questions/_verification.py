@@ -31,7 +31,7 @@ class Verified:
     """What an explainer can do to be trusted: count again, with none of the engines."""
 
     model: Any
-    masker: Any
+    _given_masker: Any
     law: Law
     groups: Any
     _subject: Subject
@@ -135,12 +135,12 @@ def _completions(
             "verify puts raw facts into raw rows, and the words of a text are not columns of one. "
             "Explain the steps after the vectorizer on its matrix to count there."
         )
-    if isinstance(explainer.masker, Prepared):
+    if isinstance(explainer._given_masker, Prepared):
         raise InvalidInputError(
             "verify needs the raw background, which an explainer that was pickled or loaded no "
             "longer has. Make the explainer anew from its data."
         )
-    data = background_data(explainer.masker)
+    data = background_data(explainer._given_masker)
     if data is None or not isinstance(law, Background | Marginals):
         raise InvalidInputError(
             f"verify counts raw rows, and {law} has none. Pass data as masker: Background(X) or "

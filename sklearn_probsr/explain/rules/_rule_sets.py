@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._clopper_pearson import clopper_pearson
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.explain.frames._row_index import ByLabel
 from sklearn_probsr.explain.rules._rule_cover import RuleCover, cover_by
 from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._enclosure import lower_text
@@ -54,7 +55,8 @@ class Counts:
 class Rules(Sequence[Rule]):
     """The rules of the rows of an explanation; made by `ReasonExplanation.rules`.
 
-    A sequence: ``rules[i]`` is a `Rule`, and a slice has rules again.
+    A sequence: ``rules[i]`` is a `Rule`, and a slice has rules again. ``rules.loc[label]`` is that
+    of the row that is called so.
 
     Attributes
     ----------
@@ -100,6 +102,11 @@ class Rules(Sequence[Rule]):
         held = None if self.held_out is None else _some(self.held_out, at)
         rules, counted = tuple(self.rules[i] for i in at.tolist()), _some(self.counted, at)
         return Rules(rules, self.labels[at], self.skipped, counted, held, self.taken)
+
+    @property
+    def loc(self) -> ByLabel:
+        """The same by what the rows are called that rules are of: ``rules.loc["p3"]``."""
+        return ByLabel(self, self.labels)
 
     @property
     def coverage(self) -> NDArray[np.float64]:

@@ -98,6 +98,51 @@ def test_tables_line_up_with_the_frame(kind: str, tmp_path: Path):
         assert len(one.index) == N
 
 
+@pytest.mark.parametrize("kind", indices())
+def test_rows_are_found_by_place_and_by_label(kind: str):
+    """Brackets take places and loc takes labels, of all that has one thing for each row."""
+    index = indices()[kind]
+    model = LinearModel(MODEL.weights, 2.5, feature_names=list("abcde"))
+    explainer = SufficientReasonExplainer(model)
+    X = frame(index)
+    found = explainer(X, alternatives=True)
+    expected = pd.Series([found.describe(i) for i in range(N)], index=index)
+    places = pd.Series(np.arange(N), index=index)
+    every = [
+        found.alternatives, explainer.guarantee_curve(X), explainer.breaking_sets(X), found.rules(X)
+    ]  # fmt: skip
+    for label in (index[3], index[7]):
+        one, at = found.loc[label], places.loc[label]
+        if np.ndim(at) == 0:
+            assert one.describe() == expected.loc[label]
+            assert found[3:].loc[index[7]].describe() == expected.loc[index[7]]
+            assert one.loc[label].describe() == one.describe()
+            assert all(rows.loc[label] is rows[int(at)] for rows in every)
+        else:  # more than one is called so
+            assert [one.describe(k) for k in range(len(at))] == list(expected.loc[label])
+            assert all(list(rows.loc[label]) == [rows[i] for i in at] for rows in every)
+    two = [index[5], index[1]]
+    if index.dtype != bool:  # a list of these is a mask
+        some = found.loc[two]
+        assert list(some.index) == list(places.loc[two].index)
+        assert [some.describe(k) for k in range(len(some))] == list(expected.loc[two])
+    assert len(every[0].loc[(found.reason_size > 1)]) == (found.reason_size > 1).sum()
+
+
+def test_a_label_that_no_row_has_is_told():
+    """With one that there is, and with the other way."""
+    found = SufficientReasonExplainer(MODEL)(rows())
+    for some, wrong, first in ((found[2:5], 7, ", such as 2"), (found[:0], "x", "")):
+        message = (
+            f"loc takes what a row is called{first}, got {wrong!r}. A row is found by its place, "
+            f"0 to {len(some.index) - 1}, without loc: [0]."
+        )
+        if not len(some.index):
+            message = "loc takes what a row is called, and there are no rows, got 'x'."
+        with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+            some.loc[wrong]
+
+
 def test_rows_without_names_are_numbered():
     """Arrays and polars frames get the numbers of their rows, and a slice keeps them."""
     polars = pytest.importorskip("polars")
