@@ -10,8 +10,8 @@ from importlib import import_module
 from tests.benchmarks.report import Style, missed
 
 BENCHMARKS = (
-    "batch", "paper", "distributions", "naive-bayes", "digits", "rows", "sparse", "matching",
-    "rules", "questions", "prices", "explainer", "agreement", "alone",
+    "batch", "paper", "distributions", "naive-bayes", "digits", "rows", "keel", "sparse",
+    "matching", "rules", "questions", "prices", "explainer", "agreement", "alone",
     "scaling", "cost", "service", "cold-start",
 )  # fmt: skip
 SINGLE_THREAD = (
