@@ -253,12 +253,12 @@ def sufficient_reasons(
         one with the best guarantee is returned, and its minimality is ``"best-of-size"``.
     prove : {"auto", True, False}, default="auto"
         How hard to try to prove that no smaller set reaches delta, which may turn up a smaller
-        one. ``"auto"`` takes some milliseconds for most rows, and at most about a second over
+        one. ``"auto"`` takes some milliseconds for most rows, and at most about half a second over
         background rows. True goes on until ``max_evals`` or ``time_limit``. False tries no
         proof. Uniform binary features need none of it.
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at in a row. None: over background rows as
-        many as need four billion numbers to be looked at, or as there is time for if ``prove`` is
+        many as need two billion numbers to be looked at, or as there is time for if ``prove`` is
         True; over independent features 200,000 if it is True, and if it is "auto" 10,000 and no
         more than make five million terms of a Fourier sum.
     time_limit : float, default=10.0

@@ -24,7 +24,7 @@ WORD = "<U20"
 # What a proof may cost: so many sets, and together so many nodes of spectra at some twenty
 # nanoseconds each, or gains of background rows, of which some billions are looked at in a second.
 _SETS, _MANY_SETS = 10_000, 200_000
-_NODES, _CELLS, _MUCH_WORK = 5_000_000, 4_000_000_000, 2**62
+_NODES, _CELLS, _MUCH_WORK = 5_000_000, 2_000_000_000, 2**62
 # The share of a time limit that is kept for what is claimed of the set found.
 _FOR_CLAIMS = 0.25
 # What a message calls its row; an error calls it by its number.
@@ -86,7 +86,7 @@ class Effort:
     ----------
     prove : {"auto", True, False}
     max_evals : int or None
-        The most sets of one size to be bounded or counted for a row. None: as many as take about a
+        The most sets of one size to be bounded or counted for a row. None: as many as take half a
         second over background rows, and a tenth of a second over independent units, if
         ``prove="auto"``; if ``prove=True``, 200,000 over independent units, and over rows as many
         as there is time for.

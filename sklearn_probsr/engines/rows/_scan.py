@@ -31,6 +31,8 @@ _EXACT = 2**24
 _LARGEST = 2**15 - 1
 # Rows come in blocks of so many, whole steps of any processor; a look ends with a block.
 _BLOCK = 64
+# What a look costs beside the cells that it is at, in cells.
+_LOOK = 512
 # Rows that are looked at together while a table is made: their numbers fit the nearest cache.
 _LINE = 512
 # Rivals of a row that are looked at: what is lost is mostly lost to the nearest.
@@ -398,7 +400,7 @@ def _branch(
         if hopeful:
             ahead = case.ahead[left // case.step, position]
             hopeful, looked = _hopeful(state.margins[depth], ahead, case.worth, case.weights, may)
-            spent += rivals * looked
+            spent += rivals * looked + _LOOK
         if not hopeful:
             # Go back to the last member taken, and leave it.
             depth -= 1
@@ -416,11 +418,11 @@ def _branch(
             found = False
             if depth + 1 >= fewest:
                 found, looked = _reached(state.margins[depth], gain, case.weights, may)
-                spent += rivals * looked
+                spent += rivals * looked + _LOOK
                 size = depth + 1
             if left - price >= case.cheapest and depth + 1 < most:
                 _move(state.margins[depth], gain, state.margins[depth + 1])
-                spent += cells
+                spent += cells + _LOOK
                 depth += 1
                 paid += price
             if found:
