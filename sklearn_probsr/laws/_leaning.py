@@ -80,15 +80,16 @@ def _signs(
     columns = units
     if duel.units is not None:
         columns = duel.columns_first[units]
+    matters = duel.weights[columns] != 0
     with np.errstate(over="ignore", invalid="ignore"):
-        apart = _values(rows, at, columns) - law.means[columns]
+        apart = np.where(matters, _values(rows, at, columns) - law.means[columns], 0.0)
     doubts = law.mean_doubts[columns]
     # A difference of two floats has the sign of the exact one.
     signs = np.sign(duel.weights[columns]) * np.sign(apart)
     open_ones = doubts > 0
     if open_ones.any():
         unsure = ~(np.abs(apart) > doubts) | ~np.isfinite(apart)
-        open_ones &= unsure & (duel.weights[columns] != 0)
+        open_ones &= unsure & matters
     if duel.units is not None:
         widths = np.array([len(unit.columns) for unit in duel.units])
         open_ones |= widths[units] > 1
@@ -142,7 +143,8 @@ def mean_doubts(rows: Any) -> NDArray[np.float64]:
         largest = np.maximum(rows.max(axis=0), -rows.astype(np.float64).min(axis=0))
     with np.errstate(over="ignore"):
         doubts: NDArray[np.float64] = (len(rows) + 4) * 2.0**-51 * largest.astype(np.float64)
-    return doubts
+    # The mean of the smallest floats is rounded to one of them, as what is computed here is.
+    return np.where(largest > 0, doubts + 2.0**-1073, doubts)
 
 
 def column_mean(rows: Any, column: int, weights: NDArray[np.int64]) -> Fraction:

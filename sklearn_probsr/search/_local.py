@@ -73,7 +73,8 @@ class _Search:
             verdict = prover.settled(chosen)
             if not verdict and self.task.max_size is None:
                 known = prover.guarantee(chosen)
-                what = "is not reached" if (known < self.task.delta).value else "is not proved"
+                misses = (known < self.task.delta).value
+                what = "is not reached by any set found" if misses else "is not proved"
                 best = f"the best guarantee found is {known}"
                 if prover.monotone:  # it is that of all others together
                     best = f"the best guarantee that the others give is {known}"

@@ -383,3 +383,27 @@ def test_sparse_rows_obey_as_dense_ones_do():
         if "present_only" in options:
             assert not (found[0].mask & (dense[:3] == 0)).any()
         assert np.allclose(found[0].lower, found[1].lower, atol=0.1)
+
+
+def test_the_smallest_floats_speak_for_what_they_are():
+    """A fact above a mean between two of the smallest floats supports the class."""
+    least = 5e-324
+    units = [Unit.real("a", 0), Unit.real("b", 1)]
+    model = LinearModel([1.0, 1.0], least, units=units, strict=False)
+    law = Background([[0.0, 0.0], [least, least], [least, least]])
+    found = sufficient_reason(
+        model, [least, least], delta=1, distribution=law, supporting_only=True
+    )
+    assert (found.features, found.against, found.minimality) == ((0,), (), "minimum")
+
+
+def test_a_mean_beyond_floats_leaves_what_has_no_weight_neutral():
+    """Where sums of wide numbers overflow, a fact that does not count is neither for nor against.
+
+    Nothing is warned of.
+    """
+    model = LinearModel([0.0, 1.0], 0.5, units=[Unit.real("a", 0), Unit.real("b", 1)])
+    rows = [[1.7e308, 0.0], [1.7e308, 0.0], [-1.7e308, 1.0], [-1.7e308, 1.0]]
+    law = Background(rows, [1, 2**39, 1, 2**39])
+    found = sufficient_reason(model, [1e308, 1.0], delta=1, distribution=law, include=[0])
+    assert (found.features, found.against) == ((0, 1), ())

@@ -410,3 +410,22 @@ def test_hundreds_of_sizes_cost_no_look_each(monkeypatch: pytest.MonkeyPatch):
     assert found.minimality == "locally-minimal"
     assert found.size - found.size_lower > 100
     assert len(asked) < 10
+
+
+def test_what_no_set_found_reaches_is_not_called_out_of_reach():
+    """Where a search ends before a set that reaches delta, it speaks of the sets that it found."""
+    rows = [
+        [1, 2, -1, -2, -2, 1], [0, -2, 1, -2, 1, 2], [0, 1, 0, -1, 2, 0], [-2, 0, 1, -1, -1, -2],
+        [0, -1, -2, -2, 2, -2], [-2, 2, 0, -2, 0, 0], [2, 0, 1, 0, 0, 2],
+    ]  # fmt: skip
+    units = [Unit.real(f"x{j}", j) for j in range(6)]
+    model, x = LinearModel([-1, 0, 2, -1, 3, 2], -2.0, units=units), [-1, 1, -1, -1, 0, 0]
+    asked: dict[str, Any] = {"delta": 1, "distribution": Background(rows), "exclude": [0]}
+    message = (
+        "delta = 1 is not reached by any set found for row 0 without the features in exclude: the "
+        "best guarantee found is [0.857142, 0.857143] (replacement by 7 background rows). Exclude "
+        "fewer features, lower delta, or set max_size to get the best set all the same."
+    )
+    with pytest.raises(UnreachableError, match=f"^{re.escape(message)}$"):
+        sufficient_reason(model, x, prove=False, max_evals=0, **asked)
+    assert set(sufficient_reason(model, x, **asked).features) == {4, 5}
