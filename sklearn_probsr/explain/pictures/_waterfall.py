@@ -100,7 +100,10 @@ def _bars(
     one: ReasonExplanation, told: SufficientReason, others: Alternatives | None, max_display: int
 ) -> list[tuple[str, float]]:
     """Return facts and values; by size, or in the order in which gains in probability are taken."""
-    values = one.values[0, list(told.features)].tolist()
+    values = one.values[0, list(told.features)]
+    # What a step has filled in is the average but for rounding.
+    rounding = 1e-12 * np.abs(one.values[0]).max(initial=0)
+    values = np.where(np.abs(values) > rounding, values, 0.0).tolist()
     facts = [
         f"{canvas.drawable(mark_of(others, unit))}{'although ' if unit in told.against else ''}"
         f"{canvas.short_fact(fact, name)}"
