@@ -13,7 +13,7 @@ from sklearn_probsr.cli._case import Case
 from sklearn_probsr.cli._class_labels import label_text
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.explain._explanation import ReasonExplanation
-from sklearn_probsr.model._value_text import value_text
+from sklearn_probsr.model._value_text import value_text, without_rounding
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["explain", "flagged", "to_json", "to_text"]
@@ -171,16 +171,21 @@ def _row(told: dict[str, Any], row: dict[str, Any]) -> str:
 
 
 def _table(features: list[dict[str, Any]]) -> list[str]:
-    shown = [f for k, f in enumerate(features) if k < _SHOWN or f["in_reason"]]
+    told = without_rounding(np.array([f["shap_value"] or 0.0 for f in features])).tolist()
+    shown = [
+        (f, value)
+        for k, (f, value) in enumerate(zip(features, told, strict=True))
+        if k < _SHOWN or f["in_reason"]
+    ]
     cells = [("feature", "value", "SHAP value", "")]
     cells += [
         (
             one_line(str(f["feature"])),
             _shown(f["value"]),
-            "" if f["shap_value"] is None else f"{f['shap_value']:+.4g}",
+            "" if f["shap_value"] is None else f"{value:+.4g}",
             "in the reason" if f["in_reason"] else "",
         )
-        for f in shown
+        for f, value in shown
     ]
     wide = [max(len(row[k]) for row in cells) for k in range(3)]
     lines = [

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shap import _explanation
 from slicer import Obj, Slicer
 
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._marked_names import marked
 from sklearn_probsr.explain._pending_values import Pending
 from sklearn_probsr.explain._reason_fields import ReasonFields
@@ -227,7 +228,16 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
                     return some
                 some._fill_in(some._pending)  # of these rows alone
                 return some[(slice(None), *others) if some._at.ndim else tuple(others)]
-        found = super().__getitem__(item)
+        try:
+            found = super().__getitem__(item)
+        except IndexError:
+            if not _has_text(item):
+                raise
+            raise InvalidInputError(
+                "brackets take the place of a row, then a feature, then a class, by place or by "
+                f"name, got {item!r}. A row by its label is loc[label], a feature of all rows "
+                "[:, name], a class [:, :, name]."
+            ) from None
         if isinstance(found, SlicedExplanation) and not found._at.size and found._units.ndim:
             found._restore_width()
         return found
@@ -305,6 +315,11 @@ class SlicedExplanation(ReasonFields, shap.Explanation):
     def sum(self, axis: int | None = None, grouping: Any = None) -> shap.Explanation:
         """Return sums of the values, as a plain Explanation."""
         return self.plain().sum(axis=axis, grouping=grouping)
+
+
+def _has_text(item: Any) -> bool:
+    """Whether something in brackets is a text, by itself or in a list."""
+    return isinstance(item, str) or (isinstance(item, tuple | list) and any(map(_has_text, item)))
 
 
 def _are_rows(item: Any) -> bool:

@@ -6,8 +6,12 @@ import datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["MISSING", "exact_text", "fact", "may_be_written", "told_of", "unnamed", "value_text"]
+__all__ = [
+    "MISSING", "exact_text", "fact", "may_be_written", "told_of", "unnamed", "value_text",
+    "without_rounding",
+]  # fmt: skip
 
 # What a person reads where a raw value is missing.
 MISSING = "missing"
@@ -75,3 +79,12 @@ def value_text(value: Any) -> str:
         return text
     size = abs(float(value))
     return f"{value:.2f}" if 1e4 <= size < 1e15 else f"{value:g}"
+
+
+def without_rounding(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what the features of each row contribute as it is shown: 0 for what is rounding.
+
+    What an imputer fills in is the average, and after a scaler it is so but for some 1e-16.
+    """
+    largest = np.abs(values).max(axis=-1, keepdims=True, initial=0)
+    return np.where(np.abs(values) > 1e-12 * largest, values, 0.0)

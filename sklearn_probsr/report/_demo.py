@@ -165,18 +165,13 @@ def _pictures(
 ) -> list[Path]:
     """Write the pictures."""
     import matplotlib.pyplot as plt
-    import shap
-
-    def heatmap() -> Any:
-        plt.figure()
-        return shap.plots.heatmap(reasons, show=False)
 
     drawn: dict[str, Callable[[], Any]] = {
         "comparison.png": found.plot,
         "waterfall.png": lambda: plots.waterfall(reasons[rows[1]]),
         "curve.png": lambda: plots.curve(reasons[rows]),
         "frequency.png": lambda: plots.frequency(reasons),
-        "heatmap.png": heatmap,
+        "heatmap.png": lambda: plots.reasons_heatmap(reasons),
     }
     with _without_screen():
         for name, draw in drawn.items():

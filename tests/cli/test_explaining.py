@@ -8,7 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import Comparison
 from sklearn_probsr.explain._explanation import ReasonExplanation
@@ -49,6 +52,24 @@ def test_rules_reach_the_search(run):
     sizes = pd.read_csv("r.csv", dtype=str, keep_default_na=False)["abs_shap_size"]
     assert {*sizes} <= {"", "1", "2", "3"}
     assert "" in {*sizes}
+
+
+def test_rounding_is_shown_as_nothing(run):
+    """What an imputer filled in contributes 1e-16 after a scaler, and +0 to a reader."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"pay": rng.lognormal(10, 0.5, 90).round(3), "age": rng.normal(40, 9, 90)})
+    y = np.log(X["pay"]) + X["age"] / 9 > 14
+    X.loc[::9, "pay"] = None
+    model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
+    skops.io.dump(model, "gaps.skops")
+    X.to_csv("gaps.csv", index=False)
+    command = ("explain", "gaps.skops", "gaps.csv", "--background", "gaps.csv", "--row", "0")
+    [row] = json.loads(run(*command, "--json").out)["rows"]
+    [pay] = [told["shap_value"] for told in row["features"] if told["feature"] == "pay"]
+    assert 0 < abs(pay) < 1e-14
+    assert re.search(r"^  pay +missing +\+0( |$)", run(*command).out, re.MULTILINE)
+    assert run("compare", *command[1:5], "-o", "gaps.html").code == 0
+    assert not re.search(r"\de-1\d", Path("gaps.html").read_text(encoding="utf-8"))
 
 
 def test_no_proof_is_tried_if_none_is_wanted(run):

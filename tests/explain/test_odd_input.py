@@ -213,6 +213,24 @@ def test_uniform_has_one_name_everywhere():
             "describe takes the place of a row, 0 to 1, got 51. That is a label: write "
             "loc[51].describe().",
         ),
+        (
+            lambda: SufficientReasonExplainer(FITTED, X)(X[:9])["p3"],
+            "brackets take the place of a row, then a feature, then a class, by place or by name, "
+            "got 'p3'. A row by its label is loc[label], a feature of all rows [:, name], a "
+            "class [:, :, name].",
+        ),
+        (
+            lambda: SufficientReasonExplainer(FITTED, X)(X[:9])[["p3", "p5"]],
+            "brackets take the place of a row, then a feature, then a class, by place or by name, "
+            "got ['p3', 'p5']. A row by its label is loc[label], a feature of all rows [:, name], "
+            "a class [:, :, name].",
+        ),
+        (
+            lambda: SufficientReasonExplainer(FITTED, X)(X[:9])[:, "weigth"],
+            "brackets take the place of a row, then a feature, then a class, by place or by name, "
+            "got (slice(None, None, None), 'weigth'). A row by its label is loc[label], a feature "
+            "of all rows [:, name], a class [:, :, name].",
+        ),
     ],
 )
 def test_what_newcomers_mistake_is_told_with_its_remedy(ask: Any, message: str):

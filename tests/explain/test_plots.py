@@ -21,9 +21,10 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
 from PIL import Image
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -193,6 +194,16 @@ def test_a_waterfall_shows_the_reason_alone():
     low, high = ax.get_xlim()
     assert low < sum(drawn[1][:2])
     assert high > one.base_values
+
+
+def test_a_waterfall_shows_no_rounding():
+    """What an imputer filled in contributes nothing, or 1e-16 after a scaler."""
+    _, X, y = tumours()
+    X = X.iloc[:, :2].assign(gap=X.iloc[:, 2].where(np.arange(len(X)) % 7 > 0))
+    model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
+    one = SufficientReasonExplainer(model, X, include=["gap"])(X[::7])[0]
+    assert 0 < abs(one[2].values) < 1e-12
+    assert "+0" in texts(plots.waterfall(one))
 
 
 def test_an_empty_waterfall_is_honest():

@@ -167,6 +167,20 @@ def test_our_plots_draw_them(draw: Any) -> None:
     plt.close("all")
 
 
+def test_a_heatmap_tells_scores_from_duels() -> None:
+    """A fact may raise the score of a class and be pale, as it raises the runner-up's more."""
+    reasons = wines()
+    told = reasons.reasons
+    own = reasons.of_prediction().values
+    assert (told.against.mask() & (own > 0)).any()
+    for view, gained in ((reasons, "score"), (reasons.as_guarantee(), "guarantee")):
+        assert plots.reasons_heatmap(view).get_xlabel().split("\n")[1] == (
+            f"red raises the {gained} of the row's class, blue lowers it; "
+            "pale: against the row's class before the runner-up"
+        )
+        plt.close("all")
+
+
 def test_shap_plots_draw_one_class() -> None:
     """Where shap's plots expect one output, a class is picked, or the predicted one."""
     reasons = wines()

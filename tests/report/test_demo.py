@@ -26,6 +26,13 @@ def test_the_demo_explains_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return ax
 
     monkeypatch.setattr(plots, "curve", curve)
+    heatmap, cells = plots.reasons_heatmap, []
+
+    def reasons_heatmap(reasons: Any) -> Any:
+        cells.append(reasons.reason_mask.shape)
+        return heatmap(reasons)
+
+    monkeypatch.setattr(plots, "reasons_heatmap", reasons_heatmap)
     written = demo(tmp_path / "new" / "folder", said.append)
     assert [path.name for path in written] == [
         "comparison.png",
@@ -50,6 +57,7 @@ def test_the_demo_explains_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyP
     told = [head.removeprefix("Tumour ").split(":")[0] for head in heads]
     drawn = [name for text in legends for name in re.findall(r"\d+", text.split(":")[0])]
     assert sorted(drawn, key=int) == sorted(told, key=int)
+    assert cells == [(100, 30)]  # SHAP's own heatmap would not say what is in a reason
     # On the page rows have no ids beside their places.
     assert "feature, class or row" in written[-1].read_text(encoding="utf-8")
     assert blocks[5][0] == "All 100 tumours"

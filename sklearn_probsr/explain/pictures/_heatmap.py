@@ -46,7 +46,8 @@ def reasons_heatmap(
     Axes
         One column a row of data. A cell is empty outside the reason, red where the feature speaks
         for the second class, blue where it speaks for the first (of more than two: red where it
-        speaks for the row's own class), and pale where the fact speaks against the row's class; no
+        raises the score of the row's own class), and pale where the fact speaks against the row's
+        class (of more than two: in the duel with the runner-up, whose score it may raise more); no
         cell is faint because its value is small. Of an explanation that was asked for
         ``alternatives``, a line runs through what every reason of that size has, and cells are grey
         that only another one has.
@@ -86,13 +87,16 @@ def reasons_heatmap(
         ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center")
     _mark_classes(ax, told.model.classes, np.bincount(won, minlength=len(told.model.classes)))
     ax.set_xticks([])
-    colours = "red speaks for the class, blue against it"
+    gained = "guarantee" if found.in_probability else "score"
+    colours = f"red raises the {gained} of the row's class, blue lowers it"
+    against = "the row's class before the runner-up"
     if len(told.model.classes) == 2:
         first, second = (canvas.short(label, 16) for label in told.model.classes)
         gap = " " if len(first + second) <= 24 else "\n"
         colours = f"blue speaks for {first},{gap}red for {second}"
+        against = "the row's class"
     if pale.any():
-        colours += "; pale: against the row's class"
+        colours += f"; pale: against {against}"
     open_rows = "" if roles is None else roles.open_rows
     colours = "\n".join(filter(None, [colours, "; ".join(marks), open_rows]))
     ax.set_xlabel(f"rows, by class, then by the size of the reason\n{colours}{rest}")

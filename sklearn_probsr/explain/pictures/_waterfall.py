@@ -11,6 +11,7 @@ from sklearn_probsr.explain.pictures import _canvas as canvas
 from sklearn_probsr.explain.pictures._canvas import BLUE, GREY, PALE, RED
 from sklearn_probsr.explain.pictures._marks import legend_of, mark_of
 from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model._value_text import without_rounding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +101,7 @@ def _bars(
     one: ReasonExplanation, told: SufficientReason, others: Alternatives | None, max_display: int
 ) -> list[tuple[str, float]]:
     """Return facts and values; by size, or in the order in which gains in probability are taken."""
-    values = one.values[0, list(told.features)].tolist()
+    values = without_rounding(one.values[0])[list(told.features)].tolist()
     facts = [
         f"{canvas.drawable(mark_of(others, unit))}{'although ' if unit in told.against else ''}"
         f"{canvas.short_fact(fact, name)}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._value_text import value_text
+from sklearn_probsr.model._value_text import value_text, without_rounding
 from sklearn_probsr.report.comparison._compared import Compared
 from sklearn_probsr.report.comparison._row_names import ids_of
 from sklearn_probsr.report.comparison._shared_members import COUNTS, roles
@@ -126,7 +126,7 @@ def _claim(comparison: Compared, word: str, refuted: bool) -> str:
 
 def _rows(comparison: Compared, words: list[tuple[str, bool]]) -> list[dict[str, Any]]:
     """Return each row's features, those with the largest SHAP values first, and its reasons."""
-    growth, shap_values = comparison.growth, comparison.shap_values
+    growth, shap_values = comparison.growth, without_rounding(comparison.shap_values)
     n, width = shap_values.shape
     order = np.argsort(-np.abs(shap_values), axis=1, kind="stable")
     # From here on features are in that order.
