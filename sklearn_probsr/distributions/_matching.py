@@ -52,8 +52,9 @@ class Matching(Data):
     >>> model = LinearModel([1, 1], threshold=2, feature_names=["a", "b"])
     >>> print(sufficient_reason(model, [1, 1], distribution=Matching(rows)))
     Of the rows that share b = 1, class 1 is kept in at least 0.913956 with confidence 0.95: in \
-41 of 41 such rows among 79 held out; 0.95 is not confirmed (descriptive, over all 158 rows: 88 of \
-88; 1 of 2 features; no smaller set reaches 0.95 in the 79 rows searched).
+41 of 41 such rows among 79 held out; 0.95 is not confirmed (descriptive, over all 158 rows: 88 \
+of 88; 1 of 2 features; no smaller set that at least 20 rows share reaches 0.95 in the 79 rows \
+searched).
     """
 
     needs_states = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 __all__ = ["Names", "count", "joined", "listed"]
@@ -14,8 +15,8 @@ class Names(tuple[str, ...]):
     Parameters
     ----------
     names : sequence of str
-    told : str, callable or None, default=None
-        What they are as a text, or what returns it when it is asked for. None: the names.
+    told : str or None, default=None
+        What they are as a text. None: the names.
 
     Examples
     --------
@@ -24,17 +25,34 @@ class Names(tuple[str, ...]):
     (True, 'age = 41; job: cook', 'age; job')
     """
 
-    told: str | Callable[[], str] | None
+    told: str | tuple[Callable[[int], str], int] | None
 
-    def __new__(cls, names: Sequence[str], told: str | Callable[[], str] | None = None) -> Names:
+    def __new__(cls, names: Sequence[str], told: str | None = None) -> Names:
         found = super().__new__(cls, names)
         found.told = told
+        return found
+
+    @classmethod
+    def cells(cls, names: Iterable[Sequence[str]], told: Callable[[int], str]) -> list[Names]:
+        """Return cells of many rows, of which ``told`` says by number what they are as texts."""
+        new, at_work = tuple.__new__, gc.isenabled()
+        gc.disable()  # it would go through a hundred thousand cells over and over
+        try:
+            found = [new(cls, each) for each in names]
+            for i, cell in enumerate(found):
+                cell.told = (told, i)
+        finally:
+            if at_work:
+                gc.enable()
         return found
 
     def __str__(self) -> str:
         if self.told is None:
             return joined(self)
-        return self.told if isinstance(self.told, str) else self.told()
+        if isinstance(self.told, tuple):
+            tell, row = self.told
+            return tell(row)
+        return self.told
 
     def __reduce__(self) -> Any:
         # A frame in a file holds no explanation.

@@ -85,6 +85,8 @@ def sent_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Return what interrupts this process as soon as a function is called, and tells whether."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     before = sys.getprofile()
+    # In the background of a shell it would be ignored.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     sent: list[str] = []
 
     def watch(name: str) -> list[str]:
@@ -99,6 +101,7 @@ def sent_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
     yield watch
     sys.setprofile(before)
+    signal.signal(signal.SIGINT, handler)
 
 
 def add_one(x):
@@ -165,8 +168,10 @@ def test_results_are_of_their_classes():
 ASK = r"""
 import os
 import sys
+import signal
 import numpy as np
 from sklearn_probsr import LinearModel, Matching, sufficient_reasons
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background of a shell
 rng = np.random.default_rng(0)
 rows = rng.integers(0, 2, (400, 30))
 model = LinearModel(rng.standard_normal(30), 0.1)

@@ -728,8 +728,9 @@ def test_how_hard_to_prove():
     without = reasons(prove=False)
     assert set(without.minimality) == {"subset-minimal"}
     assert (without.size_lower == 0).all()
-    solved = reasons(prove=True, max_evals=0, time_limit=1e6)
-    assert (solved.minimality == "minimum").all()
+    few = reasons(prove=True, max_evals=0)
+    assert (few.size_lower <= 1).all()
+    solved = reasons(prove=True)
     assert (solved.size_lower == solved.reason_size).all()
     assert solved[0].size_lower == solved[0].reason_size
 

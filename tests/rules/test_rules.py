@@ -26,6 +26,8 @@ from sklearn_probsr.model._exact import decimal_fraction
 from tests.rules.printed import BINS, completions, read, worst
 from tests.strategies import DECIMALS, INTEGERS, KINDS, REALS
 
+pytestmark = pytest.mark.filterwarnings("ignore:The (weight|intercept) .* is taken as")
+
 # A thousand cases of each kind where there is time for them.
 MANY = 1000 if os.environ.get("HYPOTHESIS_PROFILE", "ci") != "ci" else 60
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,7 +81,7 @@ def _cells(sets: FeatureSets, reasons: SufficientReasons) -> NDArray[Any]:
         return joined([reasons.fact(i, u) for u in sets.of(i)])
 
     found = sets.named(reasons.model.unit_names)
-    found[:] = [Names(names, partial(facts, i)) for i, names in enumerate(found)]
+    found[:] = Names.cells(found, facts)
     return found
 
 

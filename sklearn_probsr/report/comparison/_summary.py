@@ -46,7 +46,7 @@ def summary(found: Compared) -> str:
         reach = f"no set found so surely reaches {exact_text(found.delta)}"
         but = f"; in {_share(best)} of the rows {reach}" if best else ""
         lines.append(f"{found.rules}{but}.")
-    may_be = "that allows" if found.rules else "possible"
+    may_be = "that allows" if found.scope.words(sized=True) else "possible"
     lines += [
         f"A reason has {_middle(size)} features of {len(found.feature_names):,}"
         f"{short if len(found.feature_names) > _FEW else ''}. {_share(proved)} are proved to be as "

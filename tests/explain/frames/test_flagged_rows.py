@@ -292,7 +292,7 @@ def test_comparisons_of_flagged_rows(tmp_path: Path):
         classifier(), X[fine], data, others={"first": others["first"][:10]}, dependence=True
     )
     assert list(found.to_frame()) == list(alone.to_frame())
-    assert list(found.to_frame())[16:18] == ["status", "message"]
+    assert list(found.to_frame())[18:20] == ["status", "message"]
     pd.testing.assert_frame_equal(
         found.to_frame()[fine], alone.to_frame(), check_dtype=False, check_index_type=False
     )

@@ -258,14 +258,14 @@ def test_what_is_open_is_never_told_as_known():
     found = alternatives(model, [1] * 5, delta=0.9)
     open_ones = replace(found, necessary=(0,), possible=(0, 1, 2), undecided=(2, 3))
     assert open_ones.words(sized=False) == (
-        "Every reason of this size needs a, perhaps c; 1 more feature occurs in some, and perhaps "
-        "d."
+        "Every reason of this size needs a and perhaps c; 1 more feature occurs in some, and "
+        "perhaps d."
     )
     assert (open_ones.n_necessary, open_ones.n_possible) == (None, None)
     nothing = replace(found, necessary=(), possible=(0,), undecided=(1, 2, 3, 4))
     assert nothing.words(sized=False) == (
         "Every reason of this size needs no feature in particular; 1 feature occurs in some, and "
-        "perhaps b, c, d, e."
+        "perhaps b, c, d and e."
     )
     assert (nothing.n_necessary, nothing.n_possible) == (0, None)
     unproved = replace(found, reason=replace(found.reason, minimality="subset-minimal"))

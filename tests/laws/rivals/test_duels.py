@@ -372,7 +372,7 @@ def test_certainty_that_may_break_is_refuted_by_a_rival() -> None:
     model = ArgmaxModel(weights, [2, 0, 0])
     message = (
         "delta = 1 cannot be reached for row 0 without the features in exclude: the best "
-        "guarantee that the others give is 0.5 (independent completions with 12 given marginals). "
+        "guarantee found is 0.5 (independent completions with 12 given marginals). "
         "Exclude fewer features, lower delta, or set max_size to get the best set all the same."
     )
     law = Product([0.5, 0.5, 1, *[0.5] * 9])

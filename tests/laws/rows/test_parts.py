@@ -28,6 +28,8 @@ from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples, long_loops
 from tests.laws.rows.test_ledger import Truth, near_ties
 
+pytestmark = pytest.mark.filterwarnings("ignore:The (weight|intercept) .* is taken as")
+
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,8 @@ from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.laws.rows.test_sparse_rows import LEVELS, check, tables
 
+pytestmark = pytest.mark.filterwarnings("ignore:The (weight|intercept) .* is taken as")
+
 
 @pytest.fixture(autouse=True, scope="module")
 def small_ones_stay_sparse():

@@ -24,6 +24,7 @@ from sklearn_probsr.laws.sums._listed_far import listed_inner
 from tests.interpreted import long_loops
 from tests.laws.sums.far_rows import always_move, check_claims, with_far
 from tests.laws.sums.test_crowds import real, truth
+from tests.rival_classes import nothing_counted
 
 pytestmark = long_loops
 
@@ -168,6 +169,7 @@ def test_units_are_compared_by_values_where_they_are(positive: bool):
 
 
 @pytest.mark.usefixtures("always_moved")
+@nothing_counted()
 def test_several_classes():
     """Before two rivals, one by one and as a pair, with values of their duels moved."""
     rng = np.random.default_rng(11)
