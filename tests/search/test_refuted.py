@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import Background, LinearModel, Unit, law_of
-from sklearn_probsr.engines.rows._scan import Scan
+from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
 from sklearn_probsr.laws._task import Effort, Found, Limits, Task
 from sklearn_probsr.laws.rows import _rows_prover
@@ -200,14 +200,14 @@ def table(seed: int, mixed: bool) -> Table:
 def test_minima_over_background_rows(mixed: bool, room: int, monkeypatch: pytest.MonkeyPatch):
     """By a search that has all rows in its table, or those that come nearest to the floor."""
     asked: list[int] = []
-    real = Scan.next
+    real = BranchAndBound.next
 
-    def watched(self: Scan, *arguments: int) -> Any:
+    def watched(self: BranchAndBound, *arguments: int) -> Any:
         answer = real(self, *arguments)
         asked.append(answer[2] if answer[0] == 0 else 0)
         return answer
 
-    monkeypatch.setattr(Scan, "next", watched)
+    monkeypatch.setattr(BranchAndBound, "next", watched)
     monkeypatch.setattr(_rows_prover, "FEW_BYTES", room)
     effort = Effort(max_evals=10**6)
     for seed in range(6):

@@ -395,7 +395,7 @@ def test_most_minima_are_proved_by_default():
 def test_hundreds_of_sizes_cost_no_look_each(monkeypatch: pytest.MonkeyPatch):
     """Those that no table has room for are passed over, and one pass proves what is needed."""
     asked: list[str] = []
-    for name in ("verdict", "_hunt_for"):
+    for name in ("verdict", "_search_of"):
         plain = getattr(RowsProver, name)
 
         def noted(self: RowsProver, *args: Any, plain: Any = plain, name: str = name) -> Any:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import MOST_MIXED
+from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound, Prices
 from sklearn_probsr.engines.rows._greed import greedy
-from sklearn_probsr.engines.rows._scan import Prices, Scan
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.rows._hard_rows import HardRows, all_lose, with_fixed
@@ -234,7 +234,9 @@ class PartProver(Prover):
             rows, safe = piece.opened(self.members, self.forced)
             lost += piece.total - safe - int(rows.weights.sum())  # whatever is fixed
             if rows.gains.size:
-                lost += Scan(rows, -self.seen.doubt, Prices(each, 1, size - 1, size - 1), 0).lost
+                lost += BranchAndBound(
+                    rows, -self.seen.doubt, Prices(each, 1, size - 1, size - 1), 0
+                ).lost
         fails = lost > self.spare
         self.least = size if fails.all() else int(np.argmin(fails))
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._level import MOST_MIXED
+from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound, Prices
 from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._pruning import are_needed, exposed, prune
-from sklearn_probsr.engines.rows._scan import Prices, Scan
 from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws._scout import Scout
 from sklearn_probsr.laws._task import Task
@@ -53,7 +53,7 @@ class RowsProver(Prover):
         self.weights: dict[frozenset[int], int] = {}
         several = len(self.rows.margins) > len(self.rows.weights)
         self.room = max(_RIVAL_BYTES if several else FEW_BYTES, self.rows.gains.nbytes // 2)
-        self._hunt: _Hunt | None = None
+        self._search: _SetSearch | None = None
         self._open = len(self.members) + 1  # sets of so many members were not ruled out
 
     def weight(self, chosen: Collection[int]) -> int:
@@ -162,12 +162,12 @@ class RowsProver(Prover):
 
     def _improved(self, chosen: set[int], size: int) -> set[int]:
         cells = min(_TO_IMPROVE, self.task.effort.cells(len(self.rows.margins)))
-        self._hunt = None  # there is not room for two tables
-        hunt = self._hunt_for(size, cells)
-        if hunt is None:
+        self._search = None  # there is not room for two tables
+        search = self._search_of(size, cells)
+        if search is None:
             return chosen
         while self.weight(chosen) < self.most:
-            verdict, found = hunt.go_on(self, size, self.weight(chosen) + 1)
+            verdict, found = search.go_on(self, size, self.weight(chosen) + 1)
             if not verdict:
                 break
             chosen = found
@@ -175,44 +175,44 @@ class RowsProver(Prover):
 
     def bound_least(self, size: int) -> None:
         """Raise ``least``, up to a size, by what each row can have with fewer members."""
-        hunt = self._at_level(size - 1)
-        if hunt is not None:
-            reached = hunt.scan.lost[:size] <= self.most - self.needed
+        search = self._at_level(size - 1)
+        if search is not None:
+            reached = search.branching.lost[:size] <= self.most - self.needed
             self.least = int(np.argmax(reached)) if reached.any() else size
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
         """Look for a set of at most ``size`` members; where that ends early, rule out fewer."""
-        hunt = self._at_level(size)
+        search = self._at_level(size)
         if self.needed > self.most:
             return False, set()
-        if hunt is None or size >= self._open:
+        if search is None or size >= self._open:
             reached = self.reaches((), self.needed)
             return (None if size and not reached else reached), set()
-        verdict, found = hunt.go_on(self, size, self.needed, _FROM_BELOW)
+        verdict, found = search.go_on(self, size, self.needed, _FROM_BELOW)
         if verdict is None:
             self._open = size
         while verdict is None and self.least < size:
-            hunt.again()
-            fewer, found = hunt.go_on(self, self.least, self.needed)
+            search.again()
+            fewer, found = search.go_on(self, self.least, self.needed)
             if fewer is not False:
                 return fewer, found
             self.least += 1
         return verdict, found
 
-    def _at_level(self, size: int) -> _Hunt | None:
-        """Return the hunt for sets of up to a size that reach the level."""
-        if self._hunt is None or self._hunt.size < size:
-            self._hunt = self._hunt_for(size, self.task.effort.cells(len(self.rows.margins)))
-        return self._hunt
+    def _at_level(self, size: int) -> _SetSearch | None:
+        """Return the search for sets of up to a size that reach the level."""
+        if self._search is None or self._search.size < size:
+            self._search = self._search_of(size, self.task.effort.cells(len(self.rows.margins)))
+        return self._search
 
-    def _hunt_for(self, size: int, cells: int) -> _Hunt | None:
-        """Return a hunt for sets of up to a size; None if its tables are too much."""
+    def _search_of(self, size: int, cells: int) -> _SetSearch | None:
+        """Return a search for sets of up to a size; None if its tables are too much."""
         if not self.rows.gains.size or 2 * (size + 2) * self.rows.gains.size > cells:
             return None
-        return _Hunt(self, size, cells)
+        return _SetSearch(self, size, cells)
 
 
-class _Hunt:
+class _SetSearch:
     """Goes through the sets of up to a size, and confirms what is found by an exact count.
 
     ``cells`` is the effort that is left. It does not keep its prover: tables as large as the data
@@ -223,37 +223,37 @@ class _Hunt:
         rows = prover.rows
         self.size, self.cells = size, cells
         prices = Prices(np.ones(len(prover.members), dtype=np.int64), 1, size, size)
-        self.scan = Scan(rows, -prover.doubt, prices, prover.room)
-        self.cells -= self.scan.spent
+        self.branching = BranchAndBound(rows, -prover.doubt, prices, prover.room)
+        self.cells -= self.branching.spent
         self._all = self.cells
         self._started = False
 
     def again(self) -> None:
         """Begin again, before the first set."""
         if self._started:
-            self.scan.again()
+            self.branching.again()
 
     def go_on(
         self, prover: RowsProver, size: int, needed: int, part: float = 0.0
     ) -> tuple[bool | None, set[int]]:
         """Look on for a set of at most a size that keeps some weight.
 
-        Sizes may only fall from one call to the next, and weights only rise, until the scan begins
+        Sizes may only fall from one call to the next, and weights only rise, until it begins
         again. ``part`` of the effort, and of the time, is left for later.
         """
-        scan = self.scan
-        if not scan.fits:
+        branching = self.branching
+        if not branching.fits:
             return None, set()
         if not self._started:
             self._started = True
-            self.cells -= scan.start()
+            self.cells -= branching.start()
         task, spare = prover.task, prover.most - needed
         later, seconds = int(part * self._all), part * task.seconds
         while self.cells > later:
             budget = self.cells - later
             if task.effort.thorough:
                 budget = min(budget, _BETWEEN_CLOCKS)
-            verdict, at, spent = scan.next(size, prover.least, spare, budget)
+            verdict, at, spent = branching.next(size, prover.least, spare, budget)
             self.cells -= spent
             if verdict == 0:
                 return False, set()

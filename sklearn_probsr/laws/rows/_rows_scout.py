@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound, Prices
 from sklearn_probsr.engines.rows._counts import Rows
-from sklearn_probsr.engines.rows._scan import Prices, Scan
 from sklearn_probsr.laws._scout import Branched, Rounded, Scout, Verdict
 from sklearn_probsr.model._exact import about
 
@@ -63,17 +63,17 @@ class RowsScout(Scout):
         self.rows, self._lines = rows, np.array(places, dtype=np.intp)
         self._spare, self._floor = spare, floor
         self._rounded, self._bits = Rounded.of(self.prices)
-        self._scan: Scan | None = None
+        self._branching: BranchAndBound | None = None
 
     def hopeless(self, taken: tuple[int, ...], rest: list[int], limit: int, room: int) -> bool:
         """Tell whether too many rows stay lost, whatever is paid for (Proposition 92)."""
         if self._spare < 0:
             return True
         paid = limit >> self._bits
-        scan = self._scan
-        if taken or scan is None or paid // scan.prices.step > scan.prices.levels:
+        branching = self._branching
+        if taken or branching is None or paid // branching.prices.step > branching.prices.levels:
             return super().hopeless(taken, rest, limit, room)
-        return int(scan.lost[paid // scan.prices.step]) > self._spare
+        return int(branching.lost[paid // branching.prices.step]) > self._spare
 
     def branches_in(self, seconds: float) -> int:
         """Return how many branches surely take less than so many seconds."""
@@ -90,13 +90,15 @@ class RowsScout(Scout):
         step = paid // max(steps, 1) + 1
         prices = np.empty(len(self.order), dtype=np.int64)
         prices[self._lines] = self._rounded
-        self._scan = Scan(self.rows, self._floor, Prices(prices, step, paid // step, most), _ROOM)
-        self._scan.start()
+        self._branching = BranchAndBound(
+            self.rows, self._floor, Prices(prices, step, paid // step, most), _ROOM
+        )
+        self._branching.start()
         cells, found, best = branches * len(self.rows.margins), None, limit + 1
         while cells > 0:
             # Prices were rounded down: what costs less than the best is at most as dear as that.
             below = (best - 1) >> self._bits
-            verdict, at, spent = self._scan.next(below, fewest, self._spare, cells)
+            verdict, at, spent = self._branching.next(below, fewest, self._spare, cells)
             cells -= spent + len(at) * len(self.rows.margins)
             if verdict == 0:
                 return Branched(found, best, True)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines.rows._counts import Rows
 
-__all__ = ["Prices", "Scan"]
+__all__ = ["Prices", "BranchAndBound"]
 
 # Sums of whole numbers below this are exact in 32-bit floats, in any order (Lemma 110).
 _EXACT = 2**24
@@ -434,7 +434,7 @@ def _branch(
     return verdict, size, spent
 
 
-class Scan:
+class BranchAndBound:
     """The sets of members that cost at most a limit, gone through one after the other.
 
     Parameters

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound, Prices
 from sklearn_probsr.engines.rows._counts import Rows
-from sklearn_probsr.engines.rows._scan import Prices, Scan
 from tests.engines.rows.cases import all_sets, kept, some_rows
 
 ROOM = 2**24
@@ -22,13 +22,13 @@ def drawn(seed: int, rivals: int, n: int, h: int = 6) -> Rows:
 
 
 def found_by(
-    scan: Scan, rows: Rows, limit: int, needed: int, budget: int = 10**9
+    branching: BranchAndBound, rows: Rows, limit: int, needed: int, budget: int = 10**9
 ) -> tuple[bool, list[int]]:
     """Go on until a set is confirmed by a count or there is no other; the budget may be small."""
     spare = int(rows.weights.sum()) - needed
-    scan.start()
+    branching.start()
     while True:
-        verdict, at, spent = scan.next(limit, 0, spare, budget)
+        verdict, at, spent = branching.next(limit, 0, spare, budget)
         assert spent >= 0
         if verdict == 0:
             return False, []
@@ -45,11 +45,11 @@ def test_a_set_is_found_iff_there_is_one(seed: int, rivals: int) -> None:
     for size in range(5):
         best = max(kept(rows, s) for s in sets if len(s) <= size)
         for budget in (10**9, 1):
-            scan = Scan(rows, 0, Prices(each, 1, size, size), ROOM)
-            reached, chosen = found_by(scan, rows, size, best, budget)
+            branching = BranchAndBound(rows, 0, Prices(each, 1, size, size), ROOM)
+            reached, chosen = found_by(branching, rows, size, best, budget)
             assert reached
             assert len(chosen) <= size
-            assert not found_by(scan, rows, size, best + 1, budget)[0]
+            assert not found_by(branching, rows, size, best + 1, budget)[0]
 
 
 @pytest.mark.parametrize("rivals", [1, 4])
@@ -64,12 +64,12 @@ def test_prices_in_steps_lose_no_set(seed: int, rivals: int) -> None:
             asked = [s for s in sets if prices[list(s)].sum() <= limit and len(s) <= most]
             best = max(kept(rows, s) for s in asked)
             for step in (1, 7, 50):
-                scan = Scan(rows, 0, Prices(prices, step, limit // step, most), ROOM)
-                reached, chosen = found_by(scan, rows, limit, best)
+                branching = BranchAndBound(rows, 0, Prices(prices, step, limit // step, most), ROOM)
+                reached, chosen = found_by(branching, rows, limit, best)
                 assert reached
                 assert prices[chosen].sum() <= limit
                 assert len(chosen) <= most
-                assert not found_by(scan, rows, limit, best + 1)[0]
+                assert not found_by(branching, rows, limit, best + 1)[0]
 
 
 @pytest.mark.parametrize("rivals", [1, 4])
@@ -80,9 +80,9 @@ def test_blocks_and_room_change_nothing(rivals: int, room: int) -> None:
     each = np.ones(6, dtype=np.int64)
     for size in (1, 2, 4):
         best = max(kept(rows, s) for s in sets if len(s) <= size)
-        scan = Scan(rows, 0, Prices(each, 1, size, size), room)
-        assert found_by(scan, rows, size, best)[0]
-        assert not found_by(scan, rows, size, best + 1)[0]
+        branching = BranchAndBound(rows, 0, Prices(each, 1, size, size), room)
+        assert found_by(branching, rows, size, best)[0]
+        assert not found_by(branching, rows, size, best + 1)[0]
 
 
 @pytest.mark.parametrize("rivals", [1, 4])
@@ -98,9 +98,9 @@ def test_numbers_of_sixty_bits_are_rounded_to_the_safe_side(seed: int, rivals: i
     each, sets = np.ones(6, dtype=np.int64), all_sets(list(range(6)))
     for size in (1, 3, 5):
         best = max(kept(odd, s) for s in sets if len(s) <= size)
-        scan = Scan(odd, 0, Prices(each, 1, size, size), ROOM)
-        assert found_by(scan, odd, size, best)[0]
-        assert not found_by(scan, odd, size, best + 1)[0]
+        branching = BranchAndBound(odd, 0, Prices(each, 1, size, size), ROOM)
+        assert found_by(branching, odd, size, best)[0]
+        assert not found_by(branching, odd, size, best + 1)[0]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -108,11 +108,11 @@ def test_what_is_lost_at_a_price_is_lost(seed: int) -> None:
     """The weight of rows that no set of so many members keeps is a bound for each of them."""
     rows, sets = drawn(seed, 1 + seed % 4, 20), all_sets(list(range(6)))
     total = int(rows.weights.sum())
-    scan = Scan(rows, 0, Prices(np.ones(6, dtype=np.int64), 1, 5, 5), ROOM)
+    branching = BranchAndBound(rows, 0, Prices(np.ones(6, dtype=np.int64), 1, 5, 5), ROOM)
     for s in sets:
         if len(s) <= 5:
-            assert scan.lost[len(s)] <= total - kept(rows, s)
-    assert (np.diff(scan.lost) <= 0).all()
+            assert branching.lost[len(s)] <= total - kept(rows, s)
+    assert (np.diff(branching.lost) <= 0).all()
 
 
 def test_one_unit_at_the_edge_of_what_is_exact_decides() -> None:
@@ -124,9 +124,9 @@ def test_one_unit_at_the_edge_of_what_is_exact_decides() -> None:
                 np.array([1]),
                 np.array([[top // 2], [top // 2], [top // 4]]),
             )
-            scan = Scan(rows, 0, Prices(np.ones(3, dtype=np.int64), 1, 2, 2), ROOM)
-            scan.start()
-            verdict, at, _ = scan.next(2, 0, 0, 10**6)
+            branching = BranchAndBound(rows, 0, Prices(np.ones(3, dtype=np.int64), 1, 2, 2), ROOM)
+            branching.start()
+            verdict, at, _ = branching.next(2, 0, 0, 10**6)
             assert verdict == (1 if short == 0 or not told else 0)
             assert short or sorted(at.tolist()) == [0, 1]
 
@@ -138,6 +138,6 @@ def test_rows_of_the_same_numbers_take_any_order() -> None:
     each = np.ones(6, dtype=np.int64)
     for size in (1, 3):
         best = kept(same, range(size))
-        scan = Scan(same, 0, Prices(each, 1, size, size), ROOM)
-        assert found_by(scan, same, size, best)[0]
-        assert not found_by(scan, same, size, best + 1)[0]
+        branching = BranchAndBound(same, 0, Prices(each, 1, size, size), ROOM)
+        assert found_by(branching, same, size, best)[0]
+        assert not found_by(branching, same, size, best + 1)[0]
