@@ -36,7 +36,7 @@ def test_numbers_agree_with_their_noun():
 
 def test_names_are_a_tuple_in_a_frame_and_a_text_in_a_file():
     """They compare and pickle as names, and a CSV has what was told of them."""
-    cell = Names(["age", "job"], lambda: "age = 41; job: cook")
+    (cell,) = Names.cells([["age", "job"]], lambda i: ["age = 41; job: cook"][i])
     again = pickle.loads(pickle.dumps(cell))
     assert cell == again == ("age", "job")
     for one in (cell, again):
