@@ -33,6 +33,8 @@ _BETWEEN_CLOCKS = 2**27
 _FROM_BELOW = 0.25
 # Cells for a better set of the same size, its table included.
 _TO_IMPROVE = 10_000_000
+# So many gains are few.
+_FEW_GAINS = 2**15
 # A table takes no more bytes than these, with several rivals the latter, or than half of the gains:
 # of more rows it has those that come nearest to the floor (Lemma 121).
 FEW_BYTES, _RIVAL_BYTES = 3 * 2**20, 2**25
@@ -162,8 +164,12 @@ class RowsProver(Prover):
 
     def _improved(self, chosen: set[int], size: int) -> set[int]:
         cells = min(_TO_IMPROVE, self.task.effort.cells(len(self.rows.margins)))
-        self._search = None  # there is not room for two tables
-        search = self._search_of(size, cells)
+        search = self._search
+        if search is None or search.size < size:
+            search = self._search = None  # there is not room for two tables
+            search = self._search_of(size, cells)
+        else:
+            search.again(cells)
         if search is None:
             return chosen
         while self.weight(chosen) < self.most:
@@ -202,7 +208,10 @@ class RowsProver(Prover):
     def _at_level(self, size: int) -> _SetSearch | None:
         """Return the search for sets of up to a size that reach the level."""
         if self._search is None or self._search.size < size:
-            self._search = self._search_of(size, self.task.effort.cells(len(self.rows.margins)))
+            # A small table serves to improve what is found, too.
+            more = 1 if self.rows.gains.size <= _FEW_GAINS else 0
+            cells = self.task.effort.cells(len(self.rows.margins))
+            self._search = self._search_of(size + more, cells)
         return self._search
 
     def _search_of(self, size: int, cells: int) -> _SetSearch | None:
@@ -228,8 +237,9 @@ class _SetSearch:
         self._all = self.cells
         self._started = False
 
-    def again(self) -> None:
-        """Begin again, before the first set."""
+    def again(self, cells: int | None = None) -> None:
+        """Begin again, before the first set, and with another effort if one is given."""
+        self.cells = self.cells if cells is None else cells
         if self._started:
             self.branching.again()
 
