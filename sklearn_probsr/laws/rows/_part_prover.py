@@ -30,8 +30,9 @@ _TIMES, _MORE_TIMES, _LEAST = 4, 10, 1024
 # A part of a quarter of the rows is large, and so is one with so many gains: rather than growing,
 # it is asked for more weight, so often.
 _ENOUGH, _MANY_GAINS, _TRIES = 4, 2**18, 8
-# The most bytes of the table of its search.
-_ROOM = 2**22
+# The most bytes of the table of its search, and the most cells: it proposes sets, and hardly ever
+# proves anything.
+_ROOM, _CELLS = 2**22, 20_000_000
 # What is lost to so many of the closest rivals of a row is mostly enough.
 _FEW_RIVALS = 3
 # Where nearly all rows have to be kept, those that are lost join the part.
@@ -74,7 +75,7 @@ class PartProver(Prover):
         if self.whole:
             return RowsProver(self.seen, self.task)
         inner = RowsProver(self.seen.part(np.sort(self._part)), self.task)
-        inner.room = _ROOM
+        inner.room, inner.cells = _ROOM, min(inner.cells, _CELLS)
         if self._strict:
             inner.needed = inner.total - self.spare  # what misses that misses delta (Lemma 53)
         return inner

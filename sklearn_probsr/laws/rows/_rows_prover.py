@@ -35,7 +35,7 @@ _FROM_BELOW = 0.25
 _TO_IMPROVE = 10_000_000
 # So many gains are few.
 _FEW_GAINS = 2**15
-# A table takes no more bytes than these, with several rivals the latter, or than half of the gains:
+# A table takes no more bytes than these, with several rivals the latter, or than a third of the gains:
 # of more rows it has those that come nearest to the floor (Lemma 121).
 FEW_BYTES, _RIVAL_BYTES = 3 * 2**20, 2**25
 
@@ -54,7 +54,8 @@ class RowsProver(Prover):
         self.places = {u: j for j, u in enumerate(self.members)}
         self.weights: dict[frozenset[int], int] = {}
         several = len(self.rows.margins) > len(self.rows.weights)
-        self.room = max(_RIVAL_BYTES if several else FEW_BYTES, self.rows.gains.nbytes // 2)
+        self.room = max(_RIVAL_BYTES if several else FEW_BYTES, self.rows.gains.nbytes // 3)
+        self.cells = task.effort.cells(len(self.rows.margins))
         self._search: _SetSearch | None = None
         self._open = len(self.members) + 1  # sets of so many members were not ruled out
 
@@ -163,7 +164,7 @@ class RowsProver(Prover):
         return self._improved(chosen, len(chosen))
 
     def _improved(self, chosen: set[int], size: int) -> set[int]:
-        cells = min(_TO_IMPROVE, self.task.effort.cells(len(self.rows.margins)))
+        cells = min(_TO_IMPROVE, self.cells)
         search = self._search
         if search is None or search.size < size:
             search = self._search = None  # there is not room for two tables
@@ -210,8 +211,7 @@ class RowsProver(Prover):
         if self._search is None or self._search.size < size:
             # A small table serves to improve what is found, too.
             more = 1 if self.rows.gains.size <= _FEW_GAINS else 0
-            cells = self.task.effort.cells(len(self.rows.margins))
-            self._search = self._search_of(size + more, cells)
+            self._search = self._search_of(size + more, self.cells)
         return self._search
 
     def _search_of(self, size: int, cells: int) -> _SetSearch | None:
