@@ -35,8 +35,8 @@ _FROM_BELOW = 0.25
 _TO_IMPROVE = 10_000_000
 # So many gains are few.
 _FEW_GAINS = 2**15
-# A table takes no more bytes than these, with several rivals the latter, or than a third of the gains:
-# of more rows it has those that come nearest to the floor (Lemma 121).
+# A table takes no more bytes than these, with several rivals the latter, or than a third of the
+# gains: of more rows it has those that come nearest to the floor (Lemma 121).
 FEW_BYTES, _RIVAL_BYTES = 3 * 2**20, 2**25
 
 
