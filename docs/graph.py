@@ -9,7 +9,7 @@ import re
 import textwrap
 from html import escape
 
-from tests.layout import CORE, PACKAGE, ROOT, SHELLS, imports, module_names
+from tests.layout import CORE, LATE, PACKAGE, ROOT, SHELLS, imports, module_names
 
 PAGE = ROOT / "docs" / "architecture.md"
 PICTURE = ROOT / "docs" / "images" / "architecture.svg"
@@ -26,7 +26,7 @@ def edges() -> set[tuple[str, str]]:
     modules, found = module_names(), set()
     for name in modules:
         rooms = {other.split(".")[0] for other in imports(name, modules)[0]}
-        found |= {(name.split(".")[0], room) for room in rooms}
+        found |= {(name.split(".")[0], room) for room in rooms.difference(LATE.get(name, ()))}
     return {(a, b) for a, b in found if a and b and a != b}
 
 

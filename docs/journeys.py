@@ -25,7 +25,7 @@ from types import FrameType
 from typing import Any
 
 import sklearn_probsr
-from sklearn_probsr.laws import _dispatch
+from sklearn_probsr.core import dispatch as _dispatch
 
 PAGE = Path(__file__).resolve().parent / "architecture.md"
 PACKAGE = Path(sklearn_probsr.__file__).parent

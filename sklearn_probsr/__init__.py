@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sklearn_probsr.adapters import Adapted, Additive, adapt, register_adapter, to_linear_model
     from sklearn_probsr.adapters._dummies import group_dummies
     from sklearn_probsr.adapters.classifiers._scorecard import scorecard
+    from sklearn_probsr.core.dispatch import law_of, register_law
+    from sklearn_probsr.core.law import Law
+    from sklearn_probsr.core.view import View
     from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
     from sklearn_probsr.distributions._matching import Matching
     from sklearn_probsr.exceptions import (
@@ -33,9 +36,6 @@ if TYPE_CHECKING:
     from sklearn_probsr.explain._transformer import SufficientReasonTransformer
     from sklearn_probsr.explain.rules._rule_cover import RuleCover
     from sklearn_probsr.explain.rules._rule_sets import Rules
-    from sklearn_probsr.laws._dispatch import law_of, register_law
-    from sklearn_probsr.laws._law import Law
-    from sklearn_probsr.laws._view import View
     from sklearn_probsr.model._argmax import ArgmaxModel
     from sklearn_probsr.model._enclosure import Enclosure, Verdict
     from sklearn_probsr.model._linear import LinearModel
@@ -116,9 +116,9 @@ __all__ = [
 # Where each name lives: modules are imported when a name is first used, so that importing the
 # package stays light.
 _HOMES = {
-    "laws._dispatch": ("law_of", "register_law"),
-    "laws._law": ("Law",),
-    "laws._view": ("View",),
+    "core.dispatch": ("law_of", "register_law"),
+    "core.law": ("Law",),
+    "core.view": ("View",),
     "_functions": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
     "questions._alternatives": ("Alternatives", "alternatives"),
     "questions._breaking_sets": ("BreakingSet", "breaking_set"),

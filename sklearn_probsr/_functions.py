@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Options, Task, check_tol, generator
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import floats_around
@@ -21,8 +22,6 @@ from sklearn_probsr.results._contradictions import refuse_less_than_proved
 from sklearn_probsr.results._curve import GuaranteeCurve
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reasons import SufficientReasons
-from sklearn_probsr.search._arguments import Options, check_tol, generator
-from sklearn_probsr.search._local import search
 
 __all__ = ["answer", "guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"]
 
@@ -334,13 +333,8 @@ def answer(
     _check_prices(law, task, method)
     confidence = floats_around(law.confidence)[0]
     samples = np.zeros(len(rows), dtype=np.int64)
-    least = None
-    if task.prices is not None and not task.prices.equal:
-        from sklearn_probsr.search._cheapest import search_cheapest
-
-        found, least = search_cheapest(law, rows, task)
-    elif method == "certified":
-        found = search(law, rows, task)
+    if method == "certified":
+        found = law.answer(rows, task)
     elif method == "monte-carlo":
         from sklearn_probsr.search._sampling import search_by_samples
 
@@ -351,7 +345,7 @@ def answer(
         )
         confidence = _confidence(failure * (1 if task.max_size is None else 2))
     else:
-        from sklearn_probsr.search._paper import search_as_published
+        from sklearn_probsr.laws.coins._published import search_as_published
 
         slack = Fraction("0.1") if slack is None else slack
         failure = 0.1 if risk is None else float(risk)
@@ -380,10 +374,18 @@ def answer(
         flagged={i: ("unreachable", text) for i, text in found.flagged.items()},
         only=task.only,
         prices=task.prices,
-        least_cost=least,
+        least_cost=_least_costs(task, found),
     )
     _refuse_contradictions(reasons)
     return reasons
+
+
+def _least_costs(task: Task, found: Found) -> NDArray[np.float64] | None:
+    """Return what a set that reaches delta costs at least in each row, if features have prices."""
+    if not task.has_prices:
+        return None
+    assert task.prices is not None
+    return np.array([task.prices.money(value) for value in found.cost_lower], dtype=np.float64)
 
 
 def _refuse_contradictions(reasons: SufficientReasons) -> None:

@@ -14,12 +14,15 @@ CORE = (
     "model",
     "distributions",
     "engines",
+    "core",
+    "search",
     "laws",
     "rules",
-    "search",
     "results",
     "_functions",
 )
+# A law that says nothing else is searched as views are.
+LATE = {"core.law": ("search",)}
 SHELLS = ("adapters", "questions", "explain", "plots", "report", "cli", "__main__")
 
 

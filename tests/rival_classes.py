@@ -14,12 +14,12 @@ from unittest import mock
 import numpy as np
 
 from sklearn_probsr import ArgmaxModel, Enclosure, Marginals, Unit, law_of, sufficient_reason
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._task import Effort, Limits, Task
+from sklearn_probsr.core.options import Effort, Limits, Task
 from sklearn_probsr.laws.rivals import _joint_counts, _rival_costs, _rival_prover
 from sklearn_probsr.laws.rivals._rival_prover import RivalProver
 from sklearn_probsr.laws.sums import _independent
 from sklearn_probsr.search._local import search
+from sklearn_probsr.search._prover import Prover
 
 ROWS = 10
 DELTA = Fraction("0.8")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.laws import test_own_law as own_law
+from tests.core import test_own_law as own_law
 from tests.layout import CORE, PACKAGE, ROOT, SHELLS
 
 PAGE = ROOT / "docs" / "architecture.md"

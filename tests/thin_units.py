@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from sklearn_probsr.laws import _dispatch
+from sklearn_probsr.core import dispatch as _dispatch
 from sklearn_probsr.laws.sums import _thin_spectrum
 from sklearn_probsr.model import _sparse
 

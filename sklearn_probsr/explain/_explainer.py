@@ -12,6 +12,9 @@ import numpy as np
 import shap
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.options import Options
+from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.explain._linear_attributes import LinearAttributes, refuse_options
@@ -27,9 +30,6 @@ from sklearn_probsr.explain.rules._row_reader import RowReader
 from sklearn_probsr.explain.subjects._grouped import grouped_subject
 from sklearn_probsr.explain.subjects._masker import background_data, distribution_of
 from sklearn_probsr.explain.subjects._subject_of import Prepared, subject_again, subject_of
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._prices import Prices
-from sklearn_probsr.search._arguments import Options
 
 __all__ = ["SufficientReasonExplainer"]
 

@@ -13,6 +13,7 @@ import numpy as np
 import shap
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._joined_explanations import explanations, joined, refolded
 from sklearn_probsr.explain._pending_values import filled_values
@@ -21,7 +22,6 @@ from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
 from sklearn_probsr.explain.frames._row_index import ByLabel, built_index, called_by_place
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
-from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons

@@ -9,11 +9,11 @@ import shap
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sklearn_probsr.core.law import Law
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.subjects._masker import background_data
 from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.explain.subjects._subject_of import Prepared
-from sklearn_probsr.laws._law import Law
 from sklearn_probsr.model._base import Model
 
 __all__ = ["LinearAttributes", "refuse_options"]

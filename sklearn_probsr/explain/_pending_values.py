@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.explain._shap_values import values_of_reasons
-from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.model._sparse import SparseRows, joined_rows
 from sklearn_probsr.results._reasons import SufficientReasons
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._law import Law
+from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.law import Law
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._reasons import SufficientReasons
 

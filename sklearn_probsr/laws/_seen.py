@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.leaning import column_mean, mean_doubts
 from sklearn_probsr.distributions._completions import Marginals
 from sklearn_probsr.distributions._data import Data, binary_rows
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._leaning import column_mean, mean_doubts
 from sklearn_probsr.laws._sources import Source, Worths, worth_of_states
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.law import RankedSwaps
+from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._law import RankedSwaps
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.questions._all_minimum import MinimumReasons
 from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.questions._shared_words import shared_words
 from sklearn_probsr.results._reason import SufficientReason
-from sklearn_probsr.search._arguments import Options
 
 __all__ = ["MOST_REASONS", "Alternatives", "alternatives", "alternatives_of", "check_limit"]
 

@@ -10,11 +10,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from sklearn_probsr._functions import answer
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._task import Task
+from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Options, Task
 from sklearn_probsr.results._reason import SufficientReason
-from sklearn_probsr.search._arguments import Options
 
 __all__ = ["Decision", "reaches"]
 
@@ -64,11 +63,7 @@ class Decision:
         if self.law.conditional:  # its own search says below which size nothing is enough
             allowed = len(inside) + int(task.may_choose(1, self.law.model.n_units).sum())
             return self.reason(include, exclude).size_lower > allowed
-        prover = self.law.prover(self.law.view(self.row), task)
-        if prover.monotone:
-            return prover.settled(prover.members) is False
-        verdict, _ = prover.look(len(prover.members))
-        return verdict is False
+        return self.law.is_hopeless(self.row, task)
 
     @cached_property
     def task(self) -> Task:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.options import Options
+from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import decimal_fraction
@@ -24,7 +25,6 @@ from sklearn_probsr.questions._next_feature import gain_of, next_frame
 from sklearn_probsr.questions._partial_row import PartialRow
 from sklearn_probsr.results._listed import count
 from sklearn_probsr.results._reason import SufficientReason
-from sklearn_probsr.search._arguments import Options
 
 __all__ = ["Outlook", "check_marker", "is_marker", "outlook", "same"]
 

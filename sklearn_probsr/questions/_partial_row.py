@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.law import Law
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._law import Law
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["PartialRow"]

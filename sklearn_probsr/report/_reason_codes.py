@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr._functions import answer
+from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._law import Law
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.model._value_text import exact_text
@@ -21,7 +22,6 @@ from sklearn_probsr.report._coded_rows import CodedRow, ReasonCodes
 from sklearn_probsr.results._listed import listed
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reasons import SufficientReasons
-from sklearn_probsr.search._arguments import Options
 
 __all__ = ["reason_codes"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._dispatch import law_of
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.results._reason_html import reason_card

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._feature_sets import FeatureSets
-from sklearn_probsr.laws._prices import Prices
+from sklearn_probsr.core.answers import FeatureSets
+from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._sparse import SparseRows, joined_rows

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.results._checked_json import UnsoundError, flat, members, number, shown
 from sklearn_probsr.results._reasons import SufficientReasons
 

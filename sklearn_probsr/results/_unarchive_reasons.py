@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.distributions._completions import (
     Distribution,
 )
-from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._checked_json import (

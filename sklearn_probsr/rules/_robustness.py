@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Rest, Row
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._rest import Rest
-from sklearn_probsr.laws._task import Task
-from sklearn_probsr.laws._view import Row
 from sklearn_probsr.model._exact import floats_around
 
 __all__ = ["Slack", "slack_of"]

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._rest import Duel
-from sklearn_probsr.laws._view import Row
+from sklearn_probsr.core.view import Duel, Row
 from sklearn_probsr.model._exact import about
 from sklearn_probsr.model._sparse import columns_of
 from sklearn_probsr.rules._unit_values import Numbers, States, Values

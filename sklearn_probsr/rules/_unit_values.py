@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._rest import Duel
-from sklearn_probsr.laws._view import Row
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.view import Duel, Row
 from sklearn_probsr.model._sparse import columns_of
 from sklearn_probsr.model._units import Unit
 

@@ -15,14 +15,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._prices import Prices
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._scout import Branched, Scout
-from sklearn_probsr.laws._task import Effort, Found, Task
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Effort, Task
+from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.search._local import search
+from sklearn_probsr.search._prover import Prover
+from sklearn_probsr.search._scout import Branched, Scout
 
 __all__ = ["search_cheapest"]
 
@@ -32,11 +32,8 @@ _LONGER, _LONG = 4, 32
 _STEPS = 24
 
 
-def search_cheapest(law: Law, rows: Any, task: Task) -> tuple[Found, NDArray[np.float64]]:
-    """Return a cheap set of each row that reaches delta, and what was proved of it.
-
-    With them comes what any set that reaches delta costs at least, as proved.
-    """
+def search_cheapest(law: Law, rows: Any, task: Task) -> Found:
+    """Return a cheap set of each row that reaches delta, and what was proved of it."""
     prices = task.prices
     assert prices is not None
     # Half of the time is for the fewest features.
@@ -44,7 +41,6 @@ def search_cheapest(law: Law, rows: Any, task: Task) -> tuple[Found, NDArray[np.
     task = replace(task, slack=None, effort=effort)
     found = search(law, rows, task)
     forced = prices.total(task.include)
-    least = [forced] * len(rows)
     rows = rows if law.takes_sparse else np.asarray(rows)
     asked = law.within(rows, task)
     sets = found.sets
@@ -52,16 +48,17 @@ def search_cheapest(law: Law, rows: Any, task: Task) -> tuple[Found, NDArray[np.
     for i in range(len(rows)):
         if i in found.flagged or found.minimality[i] == "best-of-size":
             _copy(found, cheap, i, sets.of(i))
+            cheap.cost_lower[i] = forced
             continue
         prover = law.prover(law.view(rows[i]), asked.of_row(i))
         one = _Cheapest(law, rows[i], prover, prices, int(found.size_lower[i]) - len(task.include))
         chosen, word = one.run(set(sets.of(i)) - set(task.include))
-        least[i] = forced + one.least
+        cheap.cost_lower[i] = forced + one.least
         features = [*prover.forced, *prover.in_order(chosen)]
         cheap.write(i, features, prover.guarantee(chosen), word, int(found.size_lower[i]))
         del one, prover  # as in `search`
     cheap.flagged.update(found.flagged)
-    return cheap, np.array([prices.money(value) for value in least], dtype=np.float64)
+    return cheap
 
 
 def _copy(found: Found, target: Found, i: int, features: tuple[int, ...]) -> None:

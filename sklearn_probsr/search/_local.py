@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._task import Found, Task, unreachable
+from sklearn_probsr.core.answers import Found, unreachable
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.search._prover import Prover
 
 __all__ = ["search"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr import Uniform, Unit, law_of
-from sklearn_probsr.laws._task import Effort, Limits, Task
+from sklearn_probsr.core.options import Effort, Limits, Task
 from sklearn_probsr.search._local import search
 from tests.benchmarks.agreement import (
     LEVELS,

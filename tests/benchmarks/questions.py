@@ -19,9 +19,9 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.core.options import Options
 from sklearn_probsr.questions._alternatives import alternatives_of
 from sklearn_probsr.questions._asked_decision import Decision
-from sklearn_probsr.search._arguments import Options
 from tests.benchmarks.measure import best_times
 from tests.benchmarks.report import Row, Table, at_most, seconds, times
 

@@ -20,7 +20,7 @@ from sklearn_probsr import (
     SufficientReasonExplainer,
     Uniform,
 )
-from sklearn_probsr.laws._dispatch import law_of
+from sklearn_probsr.core.dispatch import law_of
 
 ROWS = np.random.default_rng(0).integers(0, 2, (60, 5))
 WIDE = sparse.random(60, 9000, 0.01, format="csr", random_state=0)

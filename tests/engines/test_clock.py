@@ -8,8 +8,8 @@ import pytest
 from numba.core.errors import TypingError
 from numba.core.event import Listener, install_listener
 
+from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.engines import _clock, _jit
-from sklearn_probsr.laws._task import Effort, Task
 from tests.interpreted import INTERPRETED
 
 

@@ -40,9 +40,9 @@ from sklearn_probsr import (
     adapt,
     sufficient_reasons,
 )
+from sklearn_probsr.core.options import Options
 from sklearn_probsr.explain.jobs import _batches, _sent_once
 from sklearn_probsr.laws.coins._coins import CoinLaw
-from sklearn_probsr.search._arguments import Options
 from tests.explained import (
     classifier,
     explainer,

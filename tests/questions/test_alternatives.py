@@ -17,7 +17,7 @@ from sklearn_probsr import (
     law_of,
     sufficient_reasons,
 )
-from sklearn_probsr.search._arguments import Options
+from sklearn_probsr.core.options import Options
 from tests.questions.decisions import (
     decisions,
     guarantees,

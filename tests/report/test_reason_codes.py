@@ -87,7 +87,7 @@ def test_codes_are_those_of_the_best_supporting_sets(loans):
 
 
 def _supporting(model):
-    from sklearn_probsr.search._arguments import Options
+    from sklearn_probsr.core.options import Options
 
     return Options(0.95, supporting_only=True).task(model)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sklearn_probsr.laws._task import Limits
+from sklearn_probsr.core.options import Limits
 from tests.benchmarks.agreement import LEVELS
 from tests.benchmarks.alone import MAKERS, WAYS, agreement
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import Background, LinearModel, UnreachableError, sufficient_reason
-from sklearn_probsr.laws._scout import affordable
 from sklearn_probsr.results._sentence import cost_text
+from sklearn_probsr.search._scout import affordable
 from tests.oracle import Case
 from tests.search.priced import LAWS, Priced, priced
 from tests.strategies import models

@@ -26,7 +26,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.laws._task import Effort, Task
+from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, product_guarantee

@@ -26,7 +26,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.laws._task import Effort, Limits
+from sklearn_probsr.core.options import Effort, Limits
 from sklearn_probsr.laws.rows import _rows_prover
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.search import _arguments

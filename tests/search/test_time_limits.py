@@ -23,7 +23,7 @@ from sklearn_probsr import (
     breaking_set,
     sufficient_reason,
 )
-from sklearn_probsr.laws._task import Effort, Limits
+from sklearn_probsr.core.options import Effort, Limits
 from sklearn_probsr.laws.rivals._joint_search import Allowance
 from sklearn_probsr.laws.sums._branches import Purse
 from tests.laws.rivals.test_exchange import prover_of
@@ -108,7 +108,7 @@ def test_whenever_the_time_is_up_claims_hold(looks: int) -> None:
     """Before several rivals, where every look at the clock may be the last: against all sets."""
     for seed in (0, 3, 4):
         case = Rivals(seed, units=5, values=2 + seed % 2)
-        with patch("sklearn_probsr.laws._task.clock", Striking(looks)):
+        with patch("sklearn_probsr.core.options.clock", Striking(looks)):
             reason = check(case, DELTA, prove=True)
         if looks == 1:
             assert reason.size_lower == 0 or reason.minimality == "minimum"
@@ -121,7 +121,7 @@ def test_a_search_that_is_cut_off_refutes_nothing() -> None:
     least = min(len(s) for s, share in truth.items() if share >= DELTA)
     told = []
     for looks in (*range(1, 12), 10**6):
-        with patch("sklearn_probsr.laws._task.clock", Striking(looks)):
+        with patch("sklearn_probsr.core.options.clock", Striking(looks)):
             prover = prover_of(case, Effort(prove=True, limits=Limits(rival_sets=1)))
             search, purse = prover._search, Purse(prover.task)
             assert search is not None
@@ -135,7 +135,7 @@ def test_a_search_that_is_cut_off_refutes_nothing() -> None:
 def test_a_clock_that_never_strikes_changes_nothing() -> None:
     """What is proved is what is proved without an end."""
     case = Rivals(4, units=5)
-    with patch("sklearn_probsr.laws._task.clock", SimpleNamespace(monotonic=lambda: 0.0)):
+    with patch("sklearn_probsr.core.options.clock", SimpleNamespace(monotonic=lambda: 0.0)):
         held = check(case, DELTA, prove=True)
     free = check(case, DELTA, prove=True, time_limit=1e6)
     assert (held.features, held.minimality, held.size_lower) == (
@@ -150,7 +150,7 @@ def test_questions_end_soon_as_well() -> None:
     model = LinearModel(weights, float(weights @ rows.mean(axis=0)), units=reals(12))
     options: dict[str, Any] = {"distribution": Background(rows), "delta": Fraction("0.9")}
     whole = alternatives(model, rows[0], prove=True, **options)
-    with patch("sklearn_probsr.laws._task.clock", Striking(12)):
+    with patch("sklearn_probsr.core.options.clock", Striking(12)):
         cut = alternatives(model, rows[0], prove=True, **options)
     assert set(cut.necessary) <= set(whole.necessary)
     assert set(cut.possible) <= set(whole.possible)

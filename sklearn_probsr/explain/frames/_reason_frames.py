@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._feature_sets import FeatureSets
+from sklearn_probsr.core.answers import FeatureSets
+from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.results._listed import Names, joined
 from sklearn_probsr.results._reasons import SufficientReasons
 

@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr._functions import answer
+from sklearn_probsr.core.answers import of_row
+from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain.jobs._progress import progress
 from sklearn_probsr.explain.jobs._sent_once import shared
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._task import of_row
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.results._reasons import SufficientReasons
-from sklearn_probsr.search._arguments import Options
 
 __all__ = ["Question", "check_jobs", "check_seed"]
 

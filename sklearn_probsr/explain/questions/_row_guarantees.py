@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import check_tol
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._flagged_rows import Sifted, sift
 from sklearn_probsr.explain.questions._row_answers import RowSequence
 from sklearn_probsr.explain.subjects._subject import Subject
-from sklearn_probsr.laws._law import Law
 from sklearn_probsr.results._curve import GuaranteeCurve
-from sklearn_probsr.search._arguments import check_tol
 
 __all__ = ["GuaranteeCurves", "RowGuarantees"]
 

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Options
+from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._flagged_rows import Sifted, sift
 from sklearn_probsr.explain.frames._raw_frames import raw_frame, raw_names
 from sklearn_probsr.explain.subjects._masker import background_data
 from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.explain.subjects._subject_of import Prepared
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._prices import Prices
 from sklearn_probsr.questions._outlook import Outlook, check_marker, is_marker, same
 from sklearn_probsr.questions._partial_row import PartialRow
-from sklearn_probsr.search._arguments import Options
 
 __all__ = ["outlooks_of"]
 

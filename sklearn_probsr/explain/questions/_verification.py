@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.law import Law
 from sklearn_probsr.distributions._completions import Background, Marginals
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._raw_frames import raw_frame, raw_names
 from sklearn_probsr.explain.subjects._masker import background_data
 from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.explain.subjects._subject_of import Prepared
-from sklearn_probsr.laws._law import Law
 from sklearn_probsr.model._base import Model
 
 __all__ = ["Verified"]

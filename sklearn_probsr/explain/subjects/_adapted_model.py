@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.explain.subjects._subject import Subject, one_row
-from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.model._checks import in_memory
 from sklearn_probsr.model._sparse import SparseRows
 

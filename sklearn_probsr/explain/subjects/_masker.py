@@ -10,10 +10,10 @@ import numpy as np
 import shap
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.dispatch import is_registered
 from sklearn_probsr.distributions._completions import Background, Uniform
 from sklearn_probsr.distributions._data import Data, HandedOver
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._dispatch import is_registered
 from sklearn_probsr.model._checks import in_memory
 from sklearn_probsr.model._texts import texts_of
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._feature_sets import FeatureSets
+from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._exact import row_sums
 from sklearn_probsr.model._sparse import SparseRows

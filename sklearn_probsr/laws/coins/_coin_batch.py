@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._answers import Answers, write_members
 from sklearn_probsr.engines.coins._batch import Aim, TableRows, search_rows
 from sklearn_probsr.engines.coins._enumeration import MOST_COMPILED
 from sklearn_probsr.engines.coins._lattice import lattice_rows
-from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws.coins._coin_prover import just_above
 from sklearn_probsr.laws.coins._ranking import EFFORTS, Ranking
 from sklearn_probsr.laws.coins._whole import Shown, WholeRows

@@ -9,10 +9,10 @@ import math
 from collections.abc import Collection
 from fractions import Fraction
 
-from sklearn_probsr.laws._prover import Prover
 from sklearn_probsr.laws.coins._coin_view import CoinView
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_above
+from sklearn_probsr.search._prover import Prover
 
 __all__ = ["CoinProver", "just_above"]
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.coins._answers import Candidates
 from sklearn_probsr.engines.coins._batch import TableRows
 from sklearn_probsr.engines.coins._swaps import Swaps, SwapTable, bound_ranks, find_swaps
-from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.coins._ranking import Ranking
 from sklearn_probsr.laws.coins._whole import Shown
 from sklearn_probsr.model._exact import floats_around

@@ -11,11 +11,11 @@ from operator import sub
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.cache import Memo
+from sklearn_probsr.core.view import TOL, View
 from sklearn_probsr.engines._samples import coupled_sizes
 from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.engines.coins._enclose import enclose, enclose_prefixes
-from sklearn_probsr.laws._memo import Memo
-from sklearn_probsr.laws._view import TOL, View
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["CoinView"]

@@ -17,17 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.cache import Memo
+from sklearn_probsr.core.law import Law, Lengths, Ranked, RankedSwaps
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Rest, Row, View
 from sklearn_probsr.engines.coins._answers import Answers
 from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.engines.coins._enumeration import MOST_COMPILED
-from sklearn_probsr.laws._law import Law, Lengths, Ranked, RankedSwaps
-from sklearn_probsr.laws._memo import Memo
-from sklearn_probsr.laws._prover import Prover, last_place
-from sklearn_probsr.laws._rest import Rest
-from sklearn_probsr.laws._scout import CoverScout, Scout
 from sklearn_probsr.laws._sources import Source
-from sklearn_probsr.laws._task import Found, Task
-from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.coins._coin_batch import claim_rows, decide, helping, tell
 from sklearn_probsr.laws.coins._coin_prover import CoinProver
 from sklearn_probsr.laws.coins._coin_view import CoinView
@@ -36,6 +34,8 @@ from sklearn_probsr.laws.coins._whole import Shown
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import about, float_above, float_below
 from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.search._prover import Prover, last_place
+from sklearn_probsr.search._scout import CoverScout, Scout
 
 if TYPE_CHECKING:
     from sklearn_probsr.engines.coins._swaps import Swaps

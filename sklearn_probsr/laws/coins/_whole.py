@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines.coins._answers import Answers, Candidates
 from sklearn_probsr.engines.coins._closed_form import certain_rows
 from sklearn_probsr.engines.coins._enumeration import count_rows
-from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.coins._ranking import Ranking
 from sklearn_probsr.model._linear import IntegerForm, LinearModel
 

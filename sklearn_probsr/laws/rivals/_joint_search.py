@@ -16,8 +16,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.options import Effort
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
-from sklearn_probsr.laws._task import Effort
 from sklearn_probsr.laws.sums._branches import Branch, Purse
 from sklearn_probsr.laws.sums._refuter import Refuter
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._memo import Memo
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._task import Task
-from sklearn_probsr.laws._view import Row, View
+from sklearn_probsr.core.cache import Memo
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Row, View
 from sklearn_probsr.laws.rivals._summed_pairs import summed_duel
 from sklearn_probsr.laws.rivals._thin_rivals import Absent, ThinRivals
 from sklearn_probsr.laws.sums._thin_independent import ThinCertainty, ThinProver
@@ -22,6 +21,7 @@ from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
 from sklearn_probsr.laws.sums._thin_view import ThinCosts
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._sparse import one_row
+from sklearn_probsr.search._prover import Prover
 
 __all__ = ["ThinDuels"]
 

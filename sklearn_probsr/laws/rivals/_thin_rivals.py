@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sklearn_probsr.laws._task import Task
-from sklearn_probsr.laws._view import TOL, Row
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import TOL, Row
 from sklearn_probsr.laws.rivals._rival_costs import sampled, together
 from sklearn_probsr.laws.rivals._summed_pairs import Summed, some_ahead
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws, completed

@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.engines.rows._facts import Rules, best_of_size, worth
 from sklearn_probsr.engines.rows._telling_facts import grown
-from sklearn_probsr.laws._task import Found, Task
 from sklearn_probsr.laws.rows._matched_rows import and_all
 from sklearn_probsr.laws.rows._neighbours import Neighbours
 from sklearn_probsr.model._value_text import exact_text

@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.view import Row
 from sklearn_probsr.engines.rows._floors import signs_of
 from sklearn_probsr.laws._contributions import is_open
 from sklearn_probsr.laws._table import Table
-from sklearn_probsr.laws._view import Row
 from sklearn_probsr.model._linear import LinearModel
 
 __all__ = ["MOST_BITS", "Faces", "Ledger", "bit_length", "level_of"]

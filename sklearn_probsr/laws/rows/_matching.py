@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.cache import Memo
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.leaning import column_mean, mean_doubts
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Row
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.engines.rows._facts import Rules
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._leaning import column_mean, mean_doubts
-from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws._seen import weighted_means
-from sklearn_probsr.laws._task import Found, Task
-from sklearn_probsr.laws._view import Row
 from sklearn_probsr.laws.rows._fewest_facts import fewest_facts, rules_of
 from sklearn_probsr.laws.rows._matched_rows import MatchedRows, states_of
 from sklearn_probsr.laws.rows._matched_words import Documents, MatchedWords

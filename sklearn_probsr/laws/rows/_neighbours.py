@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.view import TOL, View
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.engines._clopper_pearson import clopper_pearson
 from sklearn_probsr.engines.rows._facts import Facts, Missed, worth
 from sklearn_probsr.engines.rows._telling_facts import missed_by, telling
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._view import TOL, View
 from sklearn_probsr.laws.rows._matched_rows import Table
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_below

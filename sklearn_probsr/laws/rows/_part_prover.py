@@ -14,14 +14,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound, Prices
 from sklearn_probsr.engines.rows._greed import greedy
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.rows._hard_rows import HardRows, all_lose, with_fixed
 from sklearn_probsr.laws.rows._parted_view import PartedView
 from sklearn_probsr.laws.rows._rows_prover import RowsProver
+from sklearn_probsr.search._prover import Prover
 
 __all__ = ["PartProver"]
 

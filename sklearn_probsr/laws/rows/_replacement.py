@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.law import Law, Lengths
+from sklearn_probsr.core.leaning import column_mean, mean_doubts
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Duel, Row, View
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.laws._law import Law, Lengths
-from sklearn_probsr.laws._leaning import column_mean, mean_doubts
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._rest import Duel, RowsRest, Sums
+from sklearn_probsr.laws._rest import RowsRest, Sums
 from sklearn_probsr.laws._seen import checked_rows, weighted_means
 from sklearn_probsr.laws._table import Table
-from sklearn_probsr.laws._task import Task
-from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.rows._ledger import Ledger
 from sklearn_probsr.laws.rows._part_prover import PartProver
 from sklearn_probsr.laws.rows._parted_view import PartedView
@@ -32,6 +31,7 @@ from sklearn_probsr.laws.rows._rows_view import RowsView
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.search._prover import Prover
 
 __all__ = ["CountingLaw", "ReplacementLaw", "RowsLaw"]
 

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.view import Duel, Row
 from sklearn_probsr.engines.rows._leads import Forms
-from sklearn_probsr.laws._rest import Duel, Sums
+from sklearn_probsr.laws._rest import Sums
 from sklearn_probsr.laws._table import Places, Table
-from sklearn_probsr.laws._view import Row
 from sklearn_probsr.laws.rows._ledger import MOST_BITS, Ledger
 from sklearn_probsr.laws.rows._parted_view import PartedView, forms_of
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Row
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.engines.rows._leads import Forms, mean_gains
 from sklearn_probsr.laws._table import Places, Table
-from sklearn_probsr.laws._task import Task
-from sklearn_probsr.laws._view import Row
 from sklearn_probsr.laws.rows._ledger import Ledger
 from sklearn_probsr.laws.rows._parted_view import PartedView, forms_of
 from sklearn_probsr.laws.rows._replacement import RowsLaw

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.view import Row
 from sklearn_probsr.engines.rows._rival_greed import Background, Candidates, Words, greedy_units
 from sklearn_probsr.engines.rows._rival_sizes import Present, row_sizes
 from sklearn_probsr.engines.rows._sparse_counts import Columns
-from sklearn_probsr.laws._view import Row
 from sklearn_probsr.laws.rows._rival_ledger import CutColumns, RivalLedger
 from sklearn_probsr.laws.rows._sparse_view import SparseView
 

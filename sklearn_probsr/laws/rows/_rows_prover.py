@@ -9,17 +9,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound, Prices
 from sklearn_probsr.engines.rows._counts import kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._pruning import are_needed, exposed, prune
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._scout import Scout
-from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.rows._rows_scout import RowsScout
 from sklearn_probsr.laws.rows._rows_view import RowsView, places
 from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.search._prover import Prover
+from sklearn_probsr.search._scout import Scout
 
 __all__ = ["RowsProver"]
 

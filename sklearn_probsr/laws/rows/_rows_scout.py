@@ -9,8 +9,8 @@ import numpy as np
 
 from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound, Prices
 from sklearn_probsr.engines.rows._counts import Rows
-from sklearn_probsr.laws._scout import Branched, Rounded, Scout, Verdict
 from sklearn_probsr.model._exact import about
+from sklearn_probsr.search._scout import Branched, Rounded, Scout, Verdict
 
 __all__ = ["RowsScout"]
 

@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.view import TOL, View
 from sklearn_probsr.engines.rows._counts import Rows, kept_along, kept_weight
 from sklearn_probsr.engines.rows._greed import greedy
 from sklearn_probsr.engines.rows._open_rows import narrowed
-from sklearn_probsr.laws._view import TOL, View
 from sklearn_probsr.model._enclosure import Enclosure
 
 __all__ = ["RowsView", "places"]

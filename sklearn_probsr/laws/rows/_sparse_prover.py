@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.engines.rows._sparse_counts import are_needed, without_idle
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._task import Task
 from sklearn_probsr.laws.rows._rows_view import places
 from sklearn_probsr.laws.rows._sparse_view import ALL, SparseView
+from sklearn_probsr.search._prover import Prover
 
 __all__ = ["SampledProver", "SparseProver"]
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.cache import Memo
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Duel, Row, View
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.laws._memo import Memo
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._rest import Duel, Sums
+from sklearn_probsr.laws._rest import Sums
 from sklearn_probsr.laws._seen import weighted_means
-from sklearn_probsr.laws._task import Task
-from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.rows._replacement import CountingLaw
 from sklearn_probsr.laws.rows._rival_ledger import RivalLedger
 from sklearn_probsr.laws.rows._rival_words import RivalReplacement
@@ -28,6 +27,7 @@ from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import SparseRows, one_row
+from sklearn_probsr.search._prover import Prover
 
 __all__ = ["SparseLaw"]
 

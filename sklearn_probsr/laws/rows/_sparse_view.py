@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Row
 from sklearn_probsr.engines.rows._sparse_counts import Columns, kept_on_the_way, least_size
 from sklearn_probsr.engines.rows._sparse_greed import greedy_order
-from sklearn_probsr.laws._task import Task
-from sklearn_probsr.laws._view import Row
 from sklearn_probsr.laws.rows._rows_view import RowsView, places
 from sklearn_probsr.laws.rows._sparse_ledger import DuelLedger, SparseLedger
 

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Row
 from sklearn_probsr.laws._contributions import Contributions
-from sklearn_probsr.laws._task import Found, Task
-from sklearn_probsr.laws._view import Row
 from sklearn_probsr.model._exact import row_sums
 from sklearn_probsr.model._linear import LinearModel
 

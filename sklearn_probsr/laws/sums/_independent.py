@@ -17,16 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.law import Law, Lengths
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Row, View
 from sklearn_probsr.engines.sums._stochastic_order import within
 from sklearn_probsr.engines.sums._up_sets import count_up_sets, list_up_sets
 from sklearn_probsr.laws._contributions import Contributions, Listed
-from sklearn_probsr.laws._law import Law, Lengths
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._scout import MOST_COMPARED, ChainScout, Scout
 from sklearn_probsr.laws._seen import Seen
 from sklearn_probsr.laws._sources import Source
-from sklearn_probsr.laws._task import Found, Task
-from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.sums._branches import Purse
 from sklearn_probsr.laws.sums._certain_rows import CertainRows
 from sklearn_probsr.laws.sums._certainty import CertainProver
@@ -39,6 +38,8 @@ from sklearn_probsr.laws.sums._spectra import Shared, are_few
 from sklearn_probsr.laws.sums._sums_rest import LoweredRest
 from sklearn_probsr.laws.sums._together import follow_spectra, score_spectra, search_spectra
 from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.search._prover import Prover
+from sklearn_probsr.search._scout import MOST_COMPARED, ChainScout, Scout
 
 __all__ = ["IndependentLaw", "IndependentProver"]
 

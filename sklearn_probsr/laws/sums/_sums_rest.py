@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from sklearn_probsr.laws._rest import Duel, Rest
-from sklearn_probsr.laws._view import View
+from sklearn_probsr.core.view import Duel, Rest, View
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import about
 

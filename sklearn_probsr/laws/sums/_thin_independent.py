@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Row, View
 from sklearn_probsr.engines._level import MOST_MIXED
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._task import Task
-from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.sums._certainty import CertainProver
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 from sklearn_probsr.laws.sums._thin_path import first_along
@@ -22,6 +21,7 @@ from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
 from sklearn_probsr.laws.sums._thin_view import Ranks, ThinCosts
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import one_row
+from sklearn_probsr.search._prover import Prover
 
 __all__ = ["ThinCertainty", "ThinLaw", "ThinProver"]
 

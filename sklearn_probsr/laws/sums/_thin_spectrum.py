@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.engines.coins._vaaler import (
     TAIL,
     TRIG_ERROR,
@@ -34,7 +35,6 @@ from sklearn_probsr.engines.sums._thin import (
     thin_factors,
     thin_product,
 )
-from sklearn_probsr.laws._memo import Memo
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 from sklearn_probsr.laws.sums._thin_period import thin_period
 from sklearn_probsr.laws.sums._thin_running import Running

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._memo import Memo
+from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 
 __all__ = ["Worst"]

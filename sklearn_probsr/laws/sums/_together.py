@@ -13,15 +13,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.law import Lengths
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Row, View
 from sklearn_probsr.engines._level import MOST_MIXED, Level
 from sklearn_probsr.engines.sums._along import along, measure
 from sklearn_probsr.engines.sums._batch import Sets, stroll
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.engines.sums._walkers import Walkers
 from sklearn_probsr.laws._contributions import Contributions
-from sklearn_probsr.laws._law import Lengths
-from sklearn_probsr.laws._task import Found, Task
-from sklearn_probsr.laws._view import Row, View
 from sklearn_probsr.laws.sums._costs import WIDE
 from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._refuter import Refuter

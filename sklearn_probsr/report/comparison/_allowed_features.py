@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.law import Law, Lengths
+from sklearn_probsr.core.options import Options, Task
 from sklearn_probsr.explain.jobs._batches import Question
-from sklearn_probsr.laws._law import Law, Lengths
-from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._value_text import exact_text
 from sklearn_probsr.results._listed import count, listed
 from sklearn_probsr.results._reasons import SufficientReasons
-from sklearn_probsr.search._arguments import Options
 
 __all__ = ["certain", "follow", "gaps", "in_order", "in_words", "reached"]
 

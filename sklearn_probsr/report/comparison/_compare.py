@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 from sklearn_probsr.explain.jobs._batches import Question
@@ -33,7 +34,6 @@ from sklearn_probsr.report.comparison._table_columns import (
 from sklearn_probsr.report.comparison._valid_rows import ValidRows
 from sklearn_probsr.report.comparison._wide_tables import Wide
 from sklearn_probsr.results._scope import Scope
-from sklearn_probsr.search._arguments import Options
 
 __all__ = ["compare", "compare_explained"]
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import WORD, FeatureSets
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.explain.jobs._batches import Question
-from sklearn_probsr.laws._feature_sets import FeatureSets
-from sklearn_probsr.laws._task import WORD
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.results._reasons import SufficientReasons
 

@@ -9,10 +9,10 @@ import numpy as np
 import shap
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import FeatureSets
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._feature_sets import FeatureSets
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._task import Task
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.report.comparison._allowed_features import follow, in_order
 from sklearn_probsr.report.comparison._wide_tables import Wide, pieces

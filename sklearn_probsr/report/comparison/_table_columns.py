@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import SetsWriter
+from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.distributions._completions import (
     Background,
     Marginals,
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._reason_frames import cost_columns
-from sklearn_probsr.laws._dispatch import law_of
-from sklearn_probsr.laws._feature_sets import SetsWriter
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._task import Task
 from sklearn_probsr.report.comparison._allowed_features import reached
 from sklearn_probsr.report.comparison._shap_columns import (
     columns_beside,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._feature_sets import FeatureSets
+from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.report.comparison._shared_members import COUNTS
 from sklearn_probsr.results._checked_json import (
     UnsoundError,

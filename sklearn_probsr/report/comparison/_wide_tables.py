@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._feature_sets import FeatureSets
+from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.model._sparse import SparseRows
 
 __all__ = ["Wide", "filled", "how_often", "pieces", "some_rows", "sum_by_column"]

@@ -10,10 +10,10 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 import pytest
 
+from sklearn_probsr.core.options import Effort, Limits
 from sklearn_probsr.engines.sums._context import compare
 from sklearn_probsr.engines.sums._stochastic_order import Laws, within
 from sklearn_probsr.engines.sums._up_sets import Budget, count_up_sets, refute
-from sklearn_probsr.laws._task import Effort, Limits
 from sklearn_probsr.laws.sums._refuter import Refuter
 from tests.interpreted import INTERPRETED, cases
 from tests.refutable import Refutable, binary, categorical, many_valued

@@ -37,8 +37,8 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.results._checked_json import UnsoundError
 from sklearn_probsr.results._told_categories import read_categories
+from tests.core.test_own_law import Mixture, MixtureLaw
 from tests.explained import explanation, tumours
-from tests.laws.test_own_law import Mixture, MixtureLaw
 from tests.rules.printed import satisfies
 
 

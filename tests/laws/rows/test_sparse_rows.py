@@ -22,7 +22,7 @@ from sklearn_probsr import (
     law_of,
     sufficient_reason,
 )
-from sklearn_probsr.laws._task import Task
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.laws.rows import _sparse_replacement
 from sklearn_probsr.laws.rows._sparse_prover import SparseProver
 from sklearn_probsr.laws.rows._sparse_replacement import SparseLaw

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import LinearModel, Marginals, Uniform, Unit, law_of, sufficient_reasons
-from sklearn_probsr.laws._task import Task
+from sklearn_probsr.core.options import Task
 from sklearn_probsr.search._local import search
 
 # Numbers that are equal, opposite, next to each other, and beyond each other's last digit.
@@ -83,7 +83,7 @@ def test_tables(numbers: tuple[float, ...]):
 
 def _answered(law: object, rows: np.ndarray) -> np.ndarray:
     """Return the rows that floats decide."""
-    from sklearn_probsr.laws._task import Found
+    from sklearn_probsr.core.answers import Found
 
     found = Found.empty(len(rows), law.model.n_units)  # type: ignore[attr-defined]
     law.together(rows, Task(Fraction(1)), found)  # type: ignore[attr-defined]

@@ -33,7 +33,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.laws import _dispatch
+from sklearn_probsr.core import dispatch as _dispatch
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from sklearn_probsr import InvalidInputError, LinearModel, Matching, outlook, sufficient_reason
-from sklearn_probsr.laws._prices import Prices
+from sklearn_probsr.core.prices import Prices
 
 NAMES = ("a", "b", "c")
 

@@ -15,11 +15,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Row
 from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._law import Law
-from sklearn_probsr.laws._task import Found, Task
-from sklearn_probsr.laws._view import Row
 from sklearn_probsr.laws.coins._coins import CoinLaw
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_above

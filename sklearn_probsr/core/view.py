@@ -1,4 +1,11 @@
-"""A view is one instance before a law: what every question asks."""
+"""A view is one instance before a law: what every question asks.
+
+A rest is what the unknown units leave to be lost, when some facts of an instance are worth less.
+Where unknown units do not depend on the instance, the guarantee of a set depends on its facts only
+through the sum of what they add towards the class, and grows with it (Proposition 58). A rest is
+that function of the sum, at one level, delta: it says whether delta still holds when the facts are
+worth less by so much. With several classes there is one sum, and one loss, for each duel.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +13,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._linear import LinearModel
 
-__all__ = ["TOL", "Row", "View"]
+__all__ = ["TOL", "Duel", "Rest", "Row", "View"]
 
 # Width to which the guarantee of an answer is computed.
 TOL = 1e-4
@@ -115,3 +123,52 @@ class View(ABC):
     def monotone(self) -> bool:
         """Whether fixing a unit that can help never hurts."""
         return not any(self.can_gain(u) for u in self.members())
+
+
+class Duel(NamedTuple):
+    """A decision between two classes, and which of them is to be kept."""
+
+    model: LinearModel
+    positive: bool
+
+    @property
+    def sign(self) -> int:
+        """1 if a larger sum is good for the class, else -1."""
+        return 1 if self.positive else -1
+
+
+class Rest(ABC):
+    """What may be lost of some facts of an instance; see `Law.rest`.
+
+    Parameters
+    ----------
+    duels : list of Duel
+        One for each rival of the class.
+    delta : Fraction
+        The level that is to hold.
+    """
+
+    # Whether a guarantee is a count, so that each question has an answer.
+    exact = False
+
+    def __init__(self, duels: list[Duel], delta: Fraction) -> None:
+        self.duels, self.delta = duels, delta
+
+    @abstractmethod
+    def enclose(self, losses: Sequence[Fraction]) -> Enclosure:
+        """Enclose the guarantee of the facts if they were worth less, in each duel by so much."""
+
+    def holds(self, losses: Sequence[Fraction]) -> bool | None:
+        """Tell whether delta is proved to hold with such losses; None where that is open."""
+        return (self.enclose(losses) >= self.delta).value
+
+    def verdict(self, losses: Sequence[Fraction]) -> bool | None:
+        """Tell the same as sharply as can be, where `holds` may only say that it is open."""
+        return self.holds(losses)
+
+    @abstractmethod
+    def room(self, used: Sequence[Fraction], direction: Sequence[Fraction]) -> float:
+        """Return about how many times a direction can be lost on top of what is used.
+
+        A guide, at least 0; whether it holds is asked afterwards.
+        """

@@ -1,34 +1,32 @@
-"""What is asked of every row, and room for the answers."""
+"""What a search is asked: options as a user wrote them, and the checked task that they make."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+import operator
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.engines import _clock as clock
-from sklearn_probsr.exceptions import UnreachableError
-from sklearn_probsr.laws._feature_sets import FeatureSets, SetsWriter
-from sklearn_probsr.laws._prices import Prices
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model._base import Model
+from sklearn_probsr.model._exact import decimal_fraction
 
-__all__ = ["WORD", "Effort", "Found", "Limits", "Task", "of_row", "unreachable"]
+__all__ = ["Effort", "Limits", "Options", "Task", "check_tol", "generator"]
 
-# Long enough for every word of minimality.
-WORD = "<U20"
 # What a proof may cost: so many sets, and together so many nodes of spectra at some twenty
 # nanoseconds each, or gains of background rows, of which some billions are looked at in a second.
 _SETS, _MANY_SETS = 10_000, 200_000
 _NODES, _CELLS, _MUCH_WORK = 5_000_000, 2_000_000_000, 2**62
 # The share of a time limit that is kept for what is claimed of the set found.
 _FOR_CLAIMS = 0.25
-# What a message calls its row; an error calls it by its number.
-_THIS_ROW = "this row"
 
 
 @dataclass(frozen=True)
@@ -181,6 +179,11 @@ class Task:
     until: float = field(default=math.inf, compare=False)
 
     @property
+    def has_prices(self) -> bool:
+        """Whether the cheapest sets may be others than the smallest."""
+        return self.prices is not None and not self.prices.equal
+
+    @property
     def restricted(self) -> bool:
         """Whether rows differ in the units that may be chosen."""
         return self.present_only or self.supporting_only
@@ -257,73 +260,155 @@ class Task:
         return " and ".join(parts) or "without the features in exclude"
 
 
+def check_tol(tol: float) -> float:
+    """Return a width, or say that it is none."""
+    try:
+        value = float(tol)
+    except (TypeError, ValueError, OverflowError):
+        value = math.nan
+    if not value >= 0:
+        raise InvalidInputError(f"tol must be a number >= 0, got {tol!r}.")
+    return value
+
+
+def _number(value: Any) -> Fraction | None:
+    """Return the decimal that a number prints as; None for what is no finite number."""
+    if isinstance(value, bool | str | bytes):
+        return None
+    try:
+        return decimal_fraction(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _open_unit(value: Any, name: str) -> Fraction | None:
+    """Return a number strictly between 0 and 1 as a fraction; None stays None."""
+    if value is None:
+        return None
+    number = _number(value)
+    if number is None or not 0 < number < 1:
+        raise InvalidInputError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
+    return number
+
+
+def _effort(prove: Any, max_evals: Any, time_limit: Any) -> Effort:
+    """Return how hard to try a proof, or say what is wrong with it."""
+    if not (isinstance(prove, bool | np.bool_) or (isinstance(prove, str) and prove == "auto")):
+        raise InvalidInputError(f"prove must be 'auto', True or False, got {prove!r}.")
+    if max_evals is not None:
+        try:
+            most = -1 if isinstance(max_evals, bool) else operator.index(max_evals)
+        except TypeError:
+            most = -1
+        if most < 0:
+            raise InvalidInputError(
+                f"max_evals must be None or a whole number >= 0, got {max_evals!r}."
+            )
+        max_evals = min(most, 2**40)
+    seconds = _number(time_limit)
+    if seconds is None or seconds <= 0:
+        raise InvalidInputError(f"time_limit must be a number of seconds > 0, got {time_limit!r}.")
+    return Effort(prove if isinstance(prove, str) else bool(prove), max_evals, float(seconds))
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return the generator that a random state means."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"random_state must be None, an integer or a numpy Generator, got {random_state!r}."
+        ) from None
+
+
 @dataclass(frozen=True)
-class Found:
-    """The answers, one row each; ``exact`` holds guarantees that are known as fractions.
+class Options:
+    """What a search may be asked for, as a user wrote it; see `sufficient_reasons`."""
 
-    ``size_lower`` is the size below which no allowed set reaches delta, as far as was proved.
-    ``flagged`` says of some rows why they do not reach delta.
-    """
+    delta: Any = 0.95
+    epsilon: Any = None
+    gamma: Any = None
+    include: Any = ()
+    exclude: Any = ()
+    max_size: Any = None
+    prove: Any = "auto"
+    max_evals: Any = None
+    time_limit: Any = 10.0
+    present_only: Any = False
+    supporting_only: Any = False
+    cost: Any = None
 
-    writer: SetsWriter
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    minimality: NDArray[np.str_]
-    epsilon: NDArray[np.float64]
-    size_lower: NDArray[np.int64]
-    exact: dict[int, Fraction]
-    flagged: dict[int, str] = field(default_factory=dict)
+    def task(self, model: Model, slack: Fraction | None = None, flag: bool = False) -> Task:
+        """Return what is asked of every row of a model, or say what is wrong with it."""
+        level = self.level
+        inside = model.check_features(self.include, "include")
+        outside = model.check_features(self.exclude, "exclude")
+        both = [model.unit_names[i] for i in inside if i in outside]
+        if both:
+            raise InvalidInputError(
+                f"include and exclude must not share features, got {both[0]!r} in both."
+            )
+        most = _max_size(self.max_size, len(inside))
+        return Task(
+            level,
+            inside,
+            outside,
+            most,
+            slack,
+            self._effort,
+            flag,
+            present_only=_switch(self.present_only, "present_only"),
+            supporting_only=_switch(self.supporting_only, "supporting_only"),
+            prices=None if self.cost is None else Prices.of(self.cost, model.unit_names),
+        )
 
-    @classmethod
-    def empty(cls, n: int, units: int) -> Found:
-        """Return room for the answers of some rows."""
-        names = np.zeros(n, dtype=WORD)
-        least = np.zeros(n, dtype=np.int64)
-        return cls(SetsWriter(n, units), np.zeros(n), np.ones(n), names, np.zeros(n), least, {})
+    # What rows and models do not change is checked once.
+    @cached_property
+    def level(self) -> Fraction:
+        """The probability to guarantee."""
+        level = _number(self.delta)
+        if level is None or not 0 <= level <= 1:
+            hint = ""
+            if level is not None and 50 <= level <= 100:
+                hint = f" For {self.delta}% write {float(level / 100):g}."
+            raise InvalidInputError(f"delta must lie in [0, 1], got {self.delta!r}.{hint}")
+        return level
 
-    def write(
-        self,
-        i: int,
-        features: Sequence[int],
-        guarantee: Enclosure,
-        minimality: str,
-        size_lower: int,
-        epsilon: float = 0.0,
-    ) -> None:
-        """Write down the answer of one row; its features as a reader is told of them."""
-        self.writer.write(i, features)
-        self.minimality[i], self.epsilon[i] = minimality, epsilon
-        self.size_lower[i] = size_lower
-        self.bound(i, guarantee)
+    @cached_property
+    def _effort(self) -> Effort:
+        return _effort(self.prove, self.max_evals, self.time_limit)
 
-    @property
-    def sets(self) -> FeatureSets:
-        """The features of each row, in the order in which they were written."""
-        return self.writer.sets()
+    @cached_property
+    def slack(self) -> Fraction | None:
+        """How far off delta an answer may be."""
+        return _open_unit(self.epsilon, "epsilon")
 
-    def give_up(self, i: int, message: str, task: Task) -> None:
-        """Write down why a row does not reach delta, or raise it if rows are not to be flagged."""
-        if not task.flag:
-            raise UnreachableError(of_row(message, i))
-        self.flagged[i] = message
-
-    def bound(self, i: int, guarantee: Enclosure) -> None:
-        """Write down the guarantee of one row."""
-        self.lower[i], self.upper[i] = guarantee.lower, guarantee.upper
-        if guarantee.exact is not None:
-            self.exact[i] = guarantee.exact
-
-
-def of_row(message: str, i: int) -> str:
-    """Return what a row's message says, with the number of the row."""
-    return message.replace(_THIS_ROW, f"row {i}", 1)
+    @cached_property
+    def risk(self) -> Fraction | None:
+        """How likely a sampling method may fail on a row."""
+        return _open_unit(self.gamma, "gamma")
 
 
-def unreachable(task: Task, what: str, known: str, over: str) -> str:
-    """Return the message that names the best guarantee without the features that are barred."""
-    fewer = "Allow more features" if task.restricted else "Exclude fewer features"
-    hint = f"{fewer}, lower delta, or set max_size to get the best set all the same."
-    if task.flag:  # it is there already
-        hint = f"{fewer}, or lower delta."
-    told = f"delta = {exact_text(float(task.delta))} {what} for {_THIS_ROW} {task.barring}"
-    return f"{told}: {known} ({over}). {hint}"
+def _switch(value: Any, name: str) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInputError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def _max_size(max_size: Any, forced: int) -> int | None:
+    if max_size is None:
+        return None
+    try:
+        most = -1 if isinstance(max_size, bool) else operator.index(max_size)
+    except TypeError:
+        most = -1
+    if most < 0:
+        raise InvalidInputError(f"max_size must be a whole number >= 0, got {max_size!r}.")
+    if most < forced:
+        raise InvalidInputError(
+            f"include forces {forced} features in, more than max_size = {most}. "
+            "Raise max_size or include fewer."
+        )
+    return most

@@ -1,17 +1,28 @@
-"""Sets of features, one for each row, each in the order in which a reader is told of it."""
+"""Answers as arrays: the sets of all rows one behind the other, and what was proved of each."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FeatureSets", "SetsWriter"]
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._value_text import exact_text
+
+__all__ = ["WORD", "FeatureSets", "Found", "SetsWriter", "of_row", "unreachable"]
+
+# Long enough for every word of minimality.
+WORD = "<U20"
+# What a message calls its row; an error calls it by its number.
+_THIS_ROW = "this row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,3 +176,78 @@ def _gathered(
         return FeatureSets(pool, indptr, width)
     at = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], sizes)
     return FeatureSets(pool[at], indptr, width)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answers, one row each; ``exact`` holds guarantees that are known as fractions.
+
+    ``size_lower`` is the size below which no allowed set reaches delta, as far as was proved, and
+    ``cost_lower`` what such a set costs at least, in whole prices, if features have any.
+    ``flagged`` says of some rows why they do not reach delta.
+    """
+
+    writer: SetsWriter
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    minimality: NDArray[np.str_]
+    epsilon: NDArray[np.float64]
+    size_lower: NDArray[np.int64]
+    exact: dict[int, Fraction]
+    cost_lower: list[int]
+    flagged: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, n: int, units: int) -> Found:
+        """Return room for the answers of some rows."""
+        names = np.zeros(n, dtype=WORD)
+        least = np.zeros(n, dtype=np.int64)
+        lower, upper, slack = np.zeros(n), np.ones(n), np.zeros(n)
+        return cls(SetsWriter(n, units), lower, upper, names, slack, least, {}, [0] * n)
+
+    def write(
+        self,
+        i: int,
+        features: Sequence[int],
+        guarantee: Enclosure,
+        minimality: str,
+        size_lower: int,
+        epsilon: float = 0.0,
+    ) -> None:
+        """Write down the answer of one row; its features as a reader is told of them."""
+        self.writer.write(i, features)
+        self.minimality[i], self.epsilon[i] = minimality, epsilon
+        self.size_lower[i] = size_lower
+        self.bound(i, guarantee)
+
+    @property
+    def sets(self) -> FeatureSets:
+        """The features of each row, in the order in which they were written."""
+        return self.writer.sets()
+
+    def give_up(self, i: int, message: str, task: Task) -> None:
+        """Write down why a row does not reach delta, or raise it if rows are not to be flagged."""
+        if not task.flag:
+            raise UnreachableError(of_row(message, i))
+        self.flagged[i] = message
+
+    def bound(self, i: int, guarantee: Enclosure) -> None:
+        """Write down the guarantee of one row."""
+        self.lower[i], self.upper[i] = guarantee.lower, guarantee.upper
+        if guarantee.exact is not None:
+            self.exact[i] = guarantee.exact
+
+
+def of_row(message: str, i: int) -> str:
+    """Return what a row's message says, with the number of the row."""
+    return message.replace(_THIS_ROW, f"row {i}", 1)
+
+
+def unreachable(task: Task, what: str, known: str, over: str) -> str:
+    """Return the message that names the best guarantee without the features that are barred."""
+    fewer = "Allow more features" if task.restricted else "Exclude fewer features"
+    hint = f"{fewer}, lower delta, or set max_size to get the best set all the same."
+    if task.flag:  # it is there already
+        hint = f"{fewer}, or lower delta."
+    told = f"delta = {exact_text(float(task.delta))} {what} for {_THIS_ROW} {task.barring}"
+    return f"{told}: {known} ({over}). {hint}"

@@ -17,7 +17,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.laws._feature_sets import FeatureSets, SetsWriter
+from sklearn_probsr.core.answers import FeatureSets, SetsWriter
 
 
 def written() -> FeatureSets:

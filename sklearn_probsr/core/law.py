@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._leaning import leanings
-from sklearn_probsr.laws._prover import Prover
-from sklearn_probsr.laws._rest import Rest
-from sklearn_probsr.laws._scout import Scout
-from sklearn_probsr.laws._task import Found, Task
-from sklearn_probsr.laws._view import Row, View
+from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.leaning import leanings
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.view import Rest, Row, View
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._sparse import SparseRows
 
 if TYPE_CHECKING:
     from sklearn_probsr.engines.coins._swaps import Swaps
+    from sklearn_probsr.search._prover import Prover
+    from sklearn_probsr.search._scout import Scout
 
 # Units of rows that are looked at together.
 _AT_ONCE = 2**18
@@ -112,8 +112,28 @@ class Law(ABC):
         """Yield several instances before this law; what they have in common is looked at once."""
         return (self.view(rows[i]) for i in range(len(rows)))
 
+    def answer(self, rows: Row, task: Task) -> Found:
+        """Return a small set of each row that reaches delta, and what was proved of it.
+
+        By default rows are searched one by one with what their views say. If features have prices,
+        it is the cheapest that is looked for.
+        """
+        from sklearn_probsr.search._cheapest import search_cheapest
+        from sklearn_probsr.search._local import search
+
+        return (search_cheapest if task.has_prices else search)(self, rows, task)
+
+    def is_hopeless(self, row: Row, task: Task) -> bool:
+        """Tell whether it is proved of one row that no set reaches delta, whatever its size."""
+        prover = self.prover(self.view(row), task)
+        if prover.monotone:
+            return prover.settled(prover.members) is False
+        return prover.look(len(prover.members))[0] is False
+
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""
+        from sklearn_probsr.search._prover import Prover
+
         return Prover(view, task)
 
     def scout(self, prover: Prover, prices: dict[int, int], row: Row) -> Scout:

@@ -7,7 +7,7 @@ and sums of them are exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._feature_sets import FeatureSets
 from sklearn_probsr.model._exact import decimal_fraction
 
 __all__ = ["Prices"]
@@ -77,9 +76,9 @@ class Prices:
         """Return so many units of cost as a float."""
         return float(whole * self.unit)
 
-    def of_sets(self, sets: FeatureSets) -> NDArray[np.float64]:
+    def of_sets(self, sets: Iterable[Collection[int]]) -> NDArray[np.float64]:
         """Return what each of some sets costs."""
-        return np.array([self.money(self.total(sets.of(i))) for i in range(len(sets))], np.float64)
+        return np.array([self.money(self.total(one)) for one in sets], np.float64)
 
     def floats(self) -> tuple[float, ...]:
         """Return what each feature costs as a float."""
