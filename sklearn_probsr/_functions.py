@@ -262,7 +262,7 @@ def sufficient_reasons(
         more than make five million terms of a Fourier sum.
     time_limit : float, default=10.0
         The most seconds that proofs may take in a row with ``prove=True``, not counting those in
-        which kernels are compiled.
+        which kernels are compiled. ``stopped`` says of each row how its proof ended.
     present_only : bool, default=False
         Whether only features that are there may be chosen: words that occur, flags that are 1,
         numbers other than 0. A category, or a bin, is always there. What is in ``include`` is in
@@ -285,7 +285,7 @@ def sufficient_reasons(
     -------
     SufficientReasons
         Columns ``mask``, ``size``, ``size_lower``, ``cost``, ``cost_lower``, ``lower``, ``upper``,
-        ``minimality``; ``[i]`` is one reason.
+        ``minimality``, ``stopped``; ``[i]`` is one reason.
 
     Raises
     ------
@@ -363,6 +363,7 @@ def answer(
         epsilon=found.epsilon,
         size_lower=np.maximum(found.size_lower, len(task.include)),
         samples=samples,
+        stopped=found.stopped,
         delta=float(task.delta),
         confidence=confidence,
         distribution=law.distribution,

@@ -17,10 +17,13 @@ from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._value_text import exact_text
 
-__all__ = ["WORD", "FeatureSets", "Found", "SetsWriter", "of_row", "unreachable"]
+__all__ = ["ENDS", "WORD", "FeatureSets", "Found", "SetsWriter", "of_row", "unreachable"]
 
 # Long enough for every word of minimality.
 WORD = "<U20"
+# How a proof ended: there is nothing smaller (or cheaper), its time was up, or nothing is left that
+# is tried.
+ENDS = ("proved", "time", "exhausted")
 # What a message calls its row; an error calls it by its number.
 _THIS_ROW = "this row"
 
@@ -184,6 +187,7 @@ class Found:
 
     ``size_lower`` is the size below which no allowed set reaches delta, as far as was proved, and
     ``cost_lower`` what such a set costs at least, in whole prices, if features have any.
+    ``stopped`` says how the proof of that ended (`ENDS`); nothing if none was tried.
     ``flagged`` says of some rows why they do not reach delta.
     """
 
@@ -195,6 +199,7 @@ class Found:
     size_lower: NDArray[np.int64]
     exact: dict[int, Fraction]
     cost_lower: list[int]
+    stopped: NDArray[np.str_]
     flagged: dict[int, str] = field(default_factory=dict)
 
     @classmethod
@@ -203,7 +208,8 @@ class Found:
         names = np.zeros(n, dtype=WORD)
         least = np.zeros(n, dtype=np.int64)
         lower, upper, slack = np.zeros(n), np.ones(n), np.zeros(n)
-        return cls(SetsWriter(n, units), lower, upper, names, slack, least, {}, [0] * n)
+        ends = np.zeros(n, dtype=f"<U{max(map(len, ENDS))}")
+        return cls(SetsWriter(n, units), lower, upper, names, slack, least, {}, [0] * n, ends)
 
     def write(
         self,
@@ -224,6 +230,14 @@ class Found:
     def sets(self) -> FeatureSets:
         """The features of each row, in the order in which they were written."""
         return self.writer.sets()
+
+    def end_proofs(self, task: Task) -> None:
+        """Write down how proofs ended where no law said so."""
+        if task.effort.wanted:
+            self.stopped[(self.stopped == "") & (self.minimality == "minimum")] = "proved"
+            self.stopped[self.stopped == ""] = "exhausted"
+        else:
+            self.stopped[:] = np.where(self.minimality == "minimum", "proved", "")
 
     def give_up(self, i: int, message: str, task: Task) -> None:
         """Write down why a row does not reach delta, or raise it if rows are not to be flagged."""

@@ -121,7 +121,9 @@ class Law(ABC):
         from sklearn_probsr.search._cheapest import search_cheapest
         from sklearn_probsr.search._local import search
 
-        return (search_cheapest if task.has_prices else search)(self, rows, task)
+        found = (search_cheapest if task.has_prices else search)(self, rows, task)
+        found.end_proofs(task)
+        return found
 
     def is_hopeless(self, row: Row, task: Task) -> bool:
         """Tell whether it is proved of one row that no set reaches delta, whatever its size."""

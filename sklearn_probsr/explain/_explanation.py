@@ -97,6 +97,8 @@ class ReasonExplanation(SlicedExplanation):
         What was proved; see `SufficientReason`.
     size_lower : ndarray of int, shape (n,)
         The size below which no set reaches delta, as far as was proved.
+    stopped : ndarray of str, shape (n,)
+        How the proof of that ended: "proved", "time", "exhausted", or nothing if none was tried.
     cost : ndarray of float, shape (n,)
         What the features of each reason cost; their number, if no costs were given.
     cost_lower : ndarray of float, shape (n,)

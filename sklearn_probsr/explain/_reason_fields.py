@@ -66,6 +66,11 @@ class ReasonFields:
         return self._reasons.size_lower[self._at]
 
     @property
+    def stopped(self) -> Any:
+        """How the proof of each reason ended."""
+        return self._reasons.stopped[self._at]
+
+    @property
     def cost(self) -> Any:
         """What the features of each reason cost; their number, if no costs were given."""
         return self._reasons.cost[self._at]

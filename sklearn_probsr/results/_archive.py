@@ -46,7 +46,7 @@ __all__ = [
     "write_reasons",
 ]
 
-FORMAT = "sklearn-probsr reasons 7"
+FORMAT = "sklearn-probsr reasons 8"
 # Of more units than these, those of a form are not written out.
 _MANY = 2**12
 

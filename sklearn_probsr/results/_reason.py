@@ -116,6 +116,10 @@ class SufficientReason:
         How it was found: "certified", "monte-carlo" or "paper".
     samples : int
         How many random completions were drawn; 0 for a proof.
+    stopped : str, default=""
+        How the proof that nothing smaller (with costs, cheaper) reaches delta ended: ``"proved"``,
+        ``"time"`` (``time_limit`` was up) or ``"exhausted"`` (all that is tried, or that
+        ``prove="auto"`` and ``max_evals`` allow, was). Nothing if no proof was tried.
     status : {"ok", "unreachable", "invalid"}, default="ok"
         Whether delta is reached by what was allowed, and whether the row could be explained at all.
     message : str, default=""
@@ -156,6 +160,7 @@ class SufficientReason:
     distribution: Any
     method: str
     samples: int
+    stopped: str = field(default="", repr=False, compare=False)
     status: str = field(default="ok", repr=False)
     message: str = field(default="", repr=False)
     matches: Matches | None = field(default=None, repr=False)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "SufficientReasons"]
 
 # What is stored for every row, beside its set of features.
-COLUMNS = ("rows", "lower", "upper", "minimality", "epsilon", "size_lower", "samples")
+COLUMNS = ("rows", "lower", "upper", "minimality", "epsilon", "size_lower", "samples", "stopped")
 
 # What is told of some rows only.
 BY_ROW = ("exact", "flagged", "words")
@@ -49,7 +49,7 @@ class SufficientReasons:
         every column is one.
     mask : ndarray of bool, shape (n, units)
         Which features are in each reason.
-    size, size_lower, lower, upper, minimality, epsilon, prediction, samples : ndarray
+    size, size_lower, lower, upper, minimality, epsilon, prediction, samples, stopped : ndarray
         See `SufficientReason`; ``lower`` and ``upper`` enclose the guarantee.
     delta : float
         The probability that was asked for.
@@ -110,6 +110,7 @@ class SufficientReasons:
     epsilon: NDArray[np.float64]
     size_lower: NDArray[np.int64]
     samples: NDArray[np.int64]
+    stopped: NDArray[np.str_]
     delta: float
     confidence: float
     distribution: Any
@@ -261,7 +262,9 @@ class SufficientReasons:
         ``rows`` are all of them, with any that the model takes in place of the invalid ones.
         """
         n = len(rows)
-        blank = {"upper": np.ones(n), "minimality": np.full(n, "", dtype=self.minimality.dtype)}
+        blank: dict[str, Any] = {"upper": np.ones(n)}
+        for word in ("minimality", "stopped"):
+            blank[word] = np.full(n, "", dtype=getattr(self, word).dtype)
         spread: dict[str, Any] = {"rows": rows.copy()}
         for name in (name for name in COLUMNS if name != "rows"):
             own = getattr(self, name)
@@ -301,6 +304,7 @@ class SufficientReasons:
             distribution=self.distribution,
             method=self.method,
             samples=int(self.samples[i]),
+            stopped=str(self.stopped[i]),
             status=status,
             message=message,
             matches=None if status == "invalid" else self.matches(i, features),

@@ -39,7 +39,7 @@ _EVERY = {
     "meta": "u", "model/weights": "f", "more/base_values": "f", "more/data": "f",
     "reasons/rows": "bf", "reasons/features": "i", "reasons/indptr": "i", "reasons/lower": "f",
     "reasons/upper": "f", "reasons/minimality": "U", "reasons/epsilon": "f",
-    "reasons/size_lower": "i", "reasons/samples": "i",
+    "reasons/size_lower": "i", "reasons/samples": "i", "reasons/stopped": "U",
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.answers import FeatureSets
+from sklearn_probsr.core.answers import ENDS, FeatureSets
 from sklearn_probsr.distributions._completions import (
     Distribution,
 )
@@ -156,6 +156,7 @@ def _check_columns(columns: Arrays, found: FeatureSets, invalid: NDArray[np.bool
     words = invalid & (proved == "")
     for word in CLAIMS:
         words |= ~invalid & (proved == word)
+    ends = np.isin(columns["stopped"], ("", *ENDS))
     nothing, width = (lower == 0) & (upper == 1) & (found.sizes == 0), found.width
     for name, sound, kind in (
         ("lower", (lower >= 0) & (lower <= 1), "numbers from 0 to 1"),
@@ -164,6 +165,7 @@ def _check_columns(columns: Arrays, found: FeatureSets, invalid: NDArray[np.bool
         ("size_lower", (sizes >= 0) & (sizes <= width), f"whole numbers from 0 to {width}"),
         ("samples", samples >= 0, "whole numbers from 0 on"),
         ("minimality", words, "what can be proved"),
+        ("stopped", ends, "how a proof can end"),
         ("lower", ~invalid | nothing, "the bounds of nothing where a row is invalid"),
     ):
         if not sound.all():

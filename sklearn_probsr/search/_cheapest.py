@@ -50,12 +50,15 @@ def search_cheapest(law: Law, rows: Any, task: Task) -> Found:
             _copy(found, cheap, i, sets.of(i))
             cheap.cost_lower[i] = forced
             continue
-        prover = law.prover(law.view(rows[i]), asked.of_row(i))
+        own = asked.of_row(i)
+        prover = law.prover(law.view(rows[i]), own)
         one = _Cheapest(law, rows[i], prover, prices, int(found.size_lower[i]) - len(task.include))
         chosen, word = one.run(set(sets.of(i)) - set(task.include))
         cheap.cost_lower[i] = forced + one.least
         features = [*prover.forced, *prover.in_order(chosen)]
         cheap.write(i, features, prover.guarantee(chosen), word, int(found.size_lower[i]))
+        if (own.is_late or found.stopped[i] == "time") and word != "minimum":
+            cheap.stopped[i] = "time"
         del one, prover  # as in `search`
     cheap.flagged.update(found.flagged)
     return cheap
@@ -64,7 +67,7 @@ def search_cheapest(law: Law, rows: Any, task: Task) -> Found:
 def _copy(found: Found, target: Found, i: int, features: tuple[int, ...]) -> None:
     """Write down for a row what was found of it."""
     target.writer.write(i, features)
-    for name in ("lower", "upper", "minimality", "epsilon", "size_lower"):
+    for name in ("lower", "upper", "minimality", "epsilon", "size_lower", "stopped"):
         getattr(target, name)[i] = getattr(found, name)[i]
     if i in found.exact:
         target.exact[i] = found.exact[i]

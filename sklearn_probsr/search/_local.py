@@ -44,6 +44,8 @@ def search(law: Law, rows: Any, task: Task) -> Found:
             len(prover.forced) + prover.least,
             epsilon,
         )
+        if asked.is_late and found.minimality[i] != "minimum":
+            found.stopped[i] = "time"
         del one, prover  # tables as large as the data: there is not room for those of two rows
     return found
 

@@ -443,7 +443,7 @@ def test_files_hold_no_pickle(tmp_path: Path):
     with np.load(path, allow_pickle=False) as archive:
         assert not any(archive[name].dtype.hasobject for name in archive.files)
         meta = json.loads(archive["meta"].tobytes())
-    assert meta["format"] == "sklearn-probsr reasons 7"
+    assert meta["format"] == "sklearn-probsr reasons 8"
     assert meta["texts"]["feature_names"] == ["age", "job", "savings", "smoker"]
 
 

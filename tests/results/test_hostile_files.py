@@ -448,7 +448,7 @@ def test_what_is_wrong_is_named(tmp_path: Path):
         (with_meta(("law",), "[" * 100_000), "meta is nested too deeply"),
         (
             with_meta(("format",), '"sklearn-probsr reasons 1"'),
-            "meta must have the format 'sklearn-probsr reasons 7', got 'sklearn-probsr reasons 1'",
+            "meta must have the format 'sklearn-probsr reasons 8', got 'sklearn-probsr reasons 1'",
         ),
     ):  # fmt: skip
         path.write_bytes(content)

@@ -22,6 +22,7 @@ from sklearn_probsr import (
     alternatives,
     breaking_set,
     sufficient_reason,
+    sufficient_reasons,
 )
 from sklearn_probsr.core.options import Effort, Limits
 from sklearn_probsr.laws.rivals._joint_search import Allowance
@@ -110,8 +111,10 @@ def test_whenever_the_time_is_up_claims_hold(looks: int) -> None:
         case = Rivals(seed, units=5, values=2 + seed % 2)
         with patch("sklearn_probsr.core.options.clock", Striking(looks)):
             reason = check(case, DELTA, prove=True)
+        assert (reason.stopped == "proved") == (reason.minimality == "minimum")
         if looks == 1:
             assert reason.size_lower == 0 or reason.minimality == "minimum"
+            assert reason.stopped in {"proved", "time"}
 
 
 def test_a_search_that_is_cut_off_refutes_nothing() -> None:
@@ -141,6 +144,22 @@ def test_a_clock_that_never_strikes_changes_nothing() -> None:
     assert (held.features, held.minimality, held.size_lower) == (
         free.features, free.minimality, free.size_lower,
     )  # fmt: skip
+
+
+def test_reasons_tell_how_their_proof_ended() -> None:
+    """Proved, out of time, or with nothing left to try; also in columns, and for costs."""
+    case = Rivals(4, units=6)
+    free = check(case, DELTA, prove=True, time_limit=1e6)
+    assert free.stopped == ("proved" if free.minimality == "minimum" else "exhausted")
+    model = LinearModel([5, 1, -3, 2, -1], threshold=5)
+    rows = [[1, 0, 0, 1, 1], [0, 1, 1, 0, 1]]
+    assert sufficient_reasons(model, rows).stopped.tolist() == ["proved"] * 2
+    priced = sufficient_reasons(model, rows, cost=[3, 1, 1, 1, 1], prove=False)
+    assert set(priced.stopped.tolist()) <= {"", "proved"}
+    assert sufficient_reason(model, rows[0], method="monte-carlo").stopped == ""
+    chances = Product([0.3] * 5)
+    none = sufficient_reason(model, rows[0], distribution=chances, prove=False)
+    assert none.stopped == ("proved" if none.minimality == "minimum" else "")
 
 
 def test_questions_end_soon_as_well() -> None:
