@@ -68,15 +68,17 @@ class PartialRow:
             aims = [weights[0] if winner else -weights[0]]
         else:
             others = [weights[k] for k in range(len(weights)) if k != winner]
-            aims = [weights[winner] - np.mean(others, axis=0)]
-            aims += [weights[winner] - other for other in others]
+            with np.errstate(over="ignore", invalid="ignore"):
+                aims = [weights[winner] - np.mean(others, axis=0)]
+                aims += [weights[winner] - other for other in others]
+            aims = [aim for aim in aims if np.isfinite(aim).all()]
         for aim in aims:
             row = self.row.copy()
             for u in self.unknown:
                 values, chances = self.states(u)
                 values = values[chances > 0]
                 at = self.columns(u)
-                row[at] = values[int(np.argmax(values @ aim[at]))]
+                row[at] = values[_most(values, aim[at])]
             if int(self.law.model.winners(row[None, :])[0]) == winner:
                 return row
         return None
@@ -113,6 +115,22 @@ class PartialRow:
         left = _rest(others)
         rest = Enclosure.between(Fraction(0), left.ends()[1])
         return [rest if e is None else e for e in found]
+
+
+def _most(values: NDArray[Any], weights: NDArray[np.float64]) -> int:
+    """Return which line of values adds the most: sums that floats leave open are told exactly."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums, sizes = values @ weights, np.abs(values.astype(np.float64)) @ np.abs(weights)
+        doubts = len(weights) * (2.0**-52 * sizes + 2.0**-1073)
+        # No comparison with what overflowed says that it is less.
+        near = np.flatnonzero(~(sums + doubts < np.max(sums - doubts)))
+    exact = [Fraction(w) for w in weights.tolist()]
+
+    def total(i: int) -> Fraction:
+        line = map(Fraction, values[i].tolist())
+        return sum((w * v for w, v in zip(exact, line, strict=True)), Fraction(0))
+
+    return int(near[0]) if len(near) == 1 else max(near.tolist(), key=total)
 
 
 def _rest(known: list[Enclosure]) -> Enclosure:
