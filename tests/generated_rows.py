@@ -155,8 +155,11 @@ class Decision:
         known, parts, start = self._scores
         scores = (known.sum(axis=0) + start).tolist()
         others = [k for k in range(len(scores)) if k != self.winner]
-        rival = max(others, key=lambda k: scores[k])  # the first of several
-        if self.model.by_class and rival != self._float_rival:
+        rival, *more = sorted(others, key=lambda k: -scores[k])
+        largest = int((np.abs(known).sum(axis=0) + np.abs(start)).max())
+        if more and 2**30 * (scores[rival] - scores[more[0]]) <= largest:
+            return None
+        if more and rival != self._float_rival:  # products that no float holds
             return None
         lead = parts[:, :, self.winner] - parts[:, :, rival]
         counts = np.array(self.counts, dtype=object)
@@ -388,7 +391,9 @@ class Question:
             asked["supporting_only"] = True
         law = case.law
         if rng.random() < 0.08 and len(case.rows) > 4:
-            law = Background(case.rows, case.weights, sample=int(rng.integers(1, len(case.rows))))
+            idle = case.counts.count(0)  # such rows may be drawn, too, but not they alone
+            size = int(rng.integers(idle, len(case.rows))) + 1
+            law = Background(case.rows, case.weights, sample=size)
         tie = Fraction(case.kept[int(rng.integers(0, len(case.kept)))], case.total)
         levels = [0.5, 0.75, 0.9, 0.95, 1.0, 1.0, tie, tie, float(tie)]
         delta = levels[int(rng.integers(0, len(levels)))]

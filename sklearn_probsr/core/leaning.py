@@ -165,9 +165,13 @@ def exact_mean(values: NDArray[Any], weights: NDArray[np.int64]) -> Fraction:
     lowest = int(exponents.min())
     places = exponents - lowest
     total = 0
+    if int(weights.sum()) >= 2 ** (53 - _PIECE):
+        parts = zip(whole.tolist(), weights.tolist(), places.tolist(), strict=True)
+        total = sum(m * w << k for m, w, k in parts)
+        return Fraction(total) * Fraction(2) ** (lowest - 53) / int(weights.sum())
     for shift in range(0, 54, _PIECE):
         piece = (whole >> shift) & (2**_PIECE - 1) if shift < 54 - _PIECE else whole >> shift
-        # Whole floats below 2^53, as long as there are fewer than 2^35 rows.
+        # Whole floats below 2^53, as all weights together are below 2^35.
         sums = np.bincount(places, weights=(piece * weights).astype(np.float64))
         total += sum(int(s) << (shift + k) for k, s in enumerate(sums.tolist()) if s)
     return Fraction(total) * Fraction(2) ** (lowest - 53) / int(weights.sum())
