@@ -390,9 +390,8 @@ class Question:
         if rng.random() < 0.1 and case.leanings is not None:
             asked["supporting_only"] = True
         law = case.law
-        if rng.random() < 0.08 and len(case.rows) > 4:
-            idle = case.counts.count(0)  # such rows may be drawn, too, but not they alone
-            size = int(rng.integers(idle, len(case.rows))) + 1
+        if rng.random() < 0.08 and 0 not in case.counts:
+            size = int(rng.integers(1, len(case.rows) + 1))
             law = Background(case.rows, case.weights, sample=size)
         tie = Fraction(case.kept[int(rng.integers(0, len(case.kept)))], case.total)
         levels = [0.5, 0.75, 0.9, 0.95, 1.0, 1.0, tie, tie, float(tie)]
