@@ -218,6 +218,8 @@ def decision(
         for own in columns:
             if rng.random() < 0.5:
                 rows[:, own] = rows[0, own]
+    if kind in {"tenths", "dyadic", "normal", "wide"} and rng.random() < 0.15:  # far outside
+        x = x * 2.0 ** rng.choice([0, 0, 30, 31, 60, -40, 900], d)
     some = rng.random(n) < 0.3
     rows[some] = rows[rng.integers(0, n, int(some.sum()))]  # duplicates
     scores, offsets = _model(kind, classes, d, x, rows, rng)
@@ -334,9 +336,11 @@ def _model(
 
 def _weights(n: int, rng: np.random.Generator) -> np.ndarray | None:
     """Return weights of rows, some of them 0, or nothing."""
-    kind = int(rng.integers(0, 8))
+    kind = int(rng.integers(0, 9))
     if kind < 3:
         return None
+    if kind == 3:
+        return rng.choice([1, 2, 2**53 + 1], n)
     weights = rng.integers(1, 5, n).astype(float)
     if kind in (4, 5):
         weights = rng.choice([0.1, 0.25, 0.3, 1.1], n)
