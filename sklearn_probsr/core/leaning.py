@@ -152,9 +152,9 @@ def column_mean(rows: Any, column: int, weights: NDArray[np.int64]) -> Fraction:
     if not isinstance(rows, SparseRows):
         return exact_mean(rows[:, column], weights)
     at = np.flatnonzero(rows.indices == column)
-    if not len(at):
-        return Fraction(0)
     inside = weights[rows.places[at]]
+    if not inside.any():
+        return Fraction(0)
     return exact_mean(rows.values[at], inside) * int(inside.sum()) / int(weights.sum())
 
 
