@@ -104,7 +104,7 @@ class _Parquet(Source):
             if not self.files:
                 raise InvalidInputError(f"{path} is a folder without Parquet files.")
             for file in self.files:
-                check_parquet(file, whole=False)
+                check_parquet(file, BATCH)
             root = {"partition_base_dir": str(path)} if path.is_dir() else {}
             self._data, self._schema = parquet_dataset(self.files, **root)
             self.rows = int(self._data.count_rows())
