@@ -9,7 +9,7 @@ cells refer to is added up when the values are known, before they are written ou
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from sklearn_probsr.results._checked_json import UnsoundError
 
 __all__ = [
     "check_parquet",
+    "framed",
     "parquet_dataset",
     "read_feather",
     "read_parquet",
@@ -96,6 +97,18 @@ def _is_bytes(kind: Any) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
+def framed(table: Any, exact: Collection[str] = ()) -> Any:
+    """Return an Arrow table as a frame; whole numbers of ``exact`` columns are so beside gaps."""
+    import pandas as pd
+    import pyarrow as pa
+
+    frame = table.to_pandas()
+    for k, field in enumerate(table.schema):
+        if field.name in exact and pa.types.is_integer(field.type) and table.column(k).null_count:
+            frame[field.name] = pd.Series(table.column(k).to_pylist(), frame.index, dtype=object)
+    return frame
+
+
 def written_out(table: Any, files: list[Path], schema: Any) -> Any:
     """Return a table or a batch as a schema has it, its texts written out, if that is bearable."""
     import pyarrow as pa
@@ -113,26 +126,26 @@ def _meant(cells: Any) -> int:
     import pyarrow as pa
     from pyarrow import compute, types
 
-    kind = cells.type
+    kind, parts, size = cells.type, [], 0
     if isinstance(cells, pa.ExtensionArray):
-        return _meant(cells.storage)
-    if _is_view(kind):
+        parts = [cells.storage]
+    elif _is_view(kind):
         views = np.frombuffer(cells.buffers()[1], np.int32).reshape(-1, 4)
-        return int(views[cells.offset : cells.offset + len(cells), 0].sum(dtype=np.int64))
-    if types.is_dictionary(kind):
-        if not (_is_text(kind.value_type) or _is_bytes(kind.value_type)):
-            return _meant(cells.dictionary)
+        size = int(views[cells.offset : cells.offset + len(cells), 0].sum(dtype=np.int64))
+    elif types.is_dictionary(kind) and (_is_text(kind.value_type) or _is_bytes(kind.value_type)):
         lengths = compute.binary_length(cells.dictionary).cast(pa.int64())
-        return compute.sum(lengths.take(cells.indices)).as_py() or 0
-    if types.is_struct(kind):
-        return sum(map(_meant, cells.flatten()))
-    if types.is_map(kind):
-        return _meant(cells.keys) + _meant(cells.items)
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return _meant(cells.flatten())
-    if types.is_nested(kind) or types.is_run_end_encoded(kind):
+        size = compute.sum(lengths.take(cells.indices)).as_py() or 0
+    elif types.is_dictionary(kind):
+        parts = [cells.dictionary]
+    elif types.is_map(kind):
+        parts = [cells.keys, cells.items]
+    elif types.is_struct(kind):
+        parts = cells.flatten()
+    elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        parts = [cells.flatten()]
+    elif types.is_nested(kind) or types.is_run_end_encoded(kind):
         raise UnsoundError(f"a column of {kind} may hold the same values many times")
-    return 0
+    return size + sum(map(_meant, parts))
 
 
 # --- Parquet ---------------------------------------------------------------------------------
@@ -267,7 +280,7 @@ def _texts(files: list[Path]) -> list[str]:
     """Return where Parquet files have texts or bytes, also inside of structures and lists."""
     from pyarrow.parquet import ParquetFile
 
-    found = {}
+    found: dict[str, None] = {}
     for path in files:
         with ParquetFile(path) as file:
             for column in map(file.schema.column, range(len(file.schema))):

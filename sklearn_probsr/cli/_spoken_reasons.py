@@ -121,8 +121,10 @@ def _reason(
 
 def _plain(value: Any) -> Any:
     """Return a value that JSON has; what is no number is null."""
+    import pandas as pd
+
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float) and not math.isfinite(value):
+    if value is pd.NaT or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 

@@ -39,7 +39,7 @@ def write(case: Case, told: dict[str, Any], path: Path, raw: bool) -> None:
         # The classes, ids and true ones may be of several types; a column has one.
         for name in table.columns:
             if table[name].dtype.kind == "O" and name not in {"reason", "facts", "reason_values"}:
-                table[name] = [None if v is None else str(v) for v in table[name]]
+                table[name] = _of_one_type(table[name])
         atomically(path, lambda file: table.to_parquet(file, index=False))
         return
     if ending == ".csv":
@@ -48,6 +48,15 @@ def write(case: Case, told: dict[str, Any], path: Path, raw: bool) -> None:
         whole = to_json(told) if ending == ".json" else to_markdown(case, told, len(told["rows"]))
         content = f"{writable(whole)}\n".encode()
     atomically(path, lambda file: file.write(content))
+
+
+def _of_one_type(column: Any) -> Any:
+    """Return whole numbers and gaps as such, and else all that is no gap as texts."""
+    gaps = column.isna()
+    known = column[~gaps]
+    if len(known) and all(type(value) is int and abs(value) < 2**63 for value in known):
+        return column.astype("Int64")
+    return [None if gap else str(value) for value, gap in zip(column, gaps, strict=True)]
 
 
 def to_csv(table: Any, raw: bool, header: bool = True) -> bytes:
