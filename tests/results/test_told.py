@@ -118,7 +118,7 @@ def check_smallest(case: Decided, claim: told.Claim, some: frozenset[int]) -> No
 
 
 def check_word(case: Decided, word: str, scope: str, some: frozenset[int]) -> None:
-    """Hold a word in a table against all the sets of its scope; where none is named, against all."""
+    """Hold a word in a table against the sets of its scope; where none is named, against all."""
     sets = told.sets(f" {scope}" if scope else "")
     inside = set(case.inside(sets))
     assert some in inside or case.shares[some] < 0  # of too few rows to be compared
