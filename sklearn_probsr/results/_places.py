@@ -37,8 +37,8 @@ def places(n: int, item: Any, by_label: str = "loc[label]") -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> places(5, -1), places(5, slice(1, 3))
-    (4, array([1, 2]))
+    >>> places(5, [-1]), places(5, slice(1, 3))
+    (array([4]), array([1, 2]))
     """
     try:
         found: NDArray[np.intp] = np.arange(n)[item]

@@ -65,6 +65,7 @@ def test_a_minimum_is_one_of_the_sets_allowed(asked: dict[str, Any], claim: str)
     reason = sufficient_reason(model, ROW, delta=0.75, prove=True, **asked)
     assert reason.minimality == "minimum"
     assert f"; {claim})." in str(reason)
+    assert f"scope={reason.scope!r}" in repr(reason)
     assert f"; {claim}." in reason._repr_html_()
 
 
