@@ -236,6 +236,7 @@ class _Told:
             "data": str(self._request.data),
             "delta": self._request.delta,
             **self._request.told_costs,
+            **run.explainer.scope.column,
             "distribution": str(run.explainer.distribution),
         }
         return summed_up(about, run.rows, np.concatenate(self.sizes), np.concatenate(self.claims))
