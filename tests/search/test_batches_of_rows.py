@@ -16,10 +16,10 @@ from sklearn_probsr import (
     LinearModel,
     Matching,
     SufficientReasonExplainer,
-    SufficientReasons,
     Unit,
     sufficient_reasons,
 )
+from sklearn_probsr.results import SufficientReasons
 from tests.generated_rows import decision
 from tests.interpreted import cases
 

@@ -20,12 +20,12 @@ from scipy.stats import beta
 
 from sklearn_probsr import (
     Matching,
-    UnreachableError,
     alternatives,
     guarantee,
     guarantee_curve,
     sufficient_reason,
 )
+from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.model import _sparse
 from tests.generated_rows import Decision, decision, mask
 from tests.interpreted import cases

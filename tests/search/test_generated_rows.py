@@ -21,9 +21,7 @@ from sklearn_probsr import (
     ArgmaxModel,
     Background,
     LinearModel,
-    SufficientReason,
     Unit,
-    UnreachableError,
     alternatives,
     breaking_set,
     guarantee,
@@ -31,7 +29,9 @@ from sklearn_probsr import (
     outlook,
     sufficient_reason,
 )
+from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.model import _sparse
+from sklearn_probsr.results import SufficientReason
 from tests.generated_rows import Question, decision, mask
 from tests.interpreted import cases
 
