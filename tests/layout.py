@@ -17,6 +17,7 @@ CORE = (
     "core",
     "search",
     "laws",
+    "independent",
     "rules",
     "results",
     "_functions",

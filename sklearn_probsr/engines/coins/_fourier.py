@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import kernel
 from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.engines.coins._deficits import SubsetSum
-from sklearn_probsr.engines.coins._vaaler import (
+from sklearn_probsr.engines._vaaler import (
     NEGLIGIBLE,
     SPREADS,
     TAIL,

@@ -20,7 +20,7 @@ from sklearn_probsr.engines.coins._answers import Candidates, next_member
 from sklearn_probsr.engines.coins._batch import TableRows
 from sklearn_probsr.engines.coins._table_bounds import sum_nodes
 from sklearn_probsr.engines.coins._tables import CUT_OFF, cosine_table, node_weights
-from sklearn_probsr.engines.coins._vaaler import (
+from sklearn_probsr.engines._vaaler import (
     SPREADS,
     TAIL,
     TRIG_ERROR,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inlined, inner
 from sklearn_probsr.engines.coins._tables import Tables
-from sklearn_probsr.engines.coins._vaaler import sin_cos_turns
+from sklearn_probsr.engines._vaaler import sin_cos_turns
 
 __all__ = ["Bounds", "Fixed", "Memo", "new_memo", "pair_once", "sum_nodes"]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines._level import Level
-from sklearn_probsr.engines.coins._vaaler import (
+from sklearn_probsr.engines._vaaler import (
     NEGLIGIBLE,
     SPREADS,
     TAIL,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines._level import Level
-from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._listed_sets import still_left
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._spectrum import Spectrum
