@@ -39,9 +39,9 @@ def _independent(model: Any, distribution: Any, source: Source) -> Law:
         from sklearn_probsr.laws.rivals._duels import IndependentDuels
 
         return IndependentDuels(model, distribution, source)
-    from sklearn_probsr.laws.sums._independent import IndependentLaw
+    from sklearn_probsr.independent.law import TabledLaw
 
-    return IndependentLaw(model, distribution, source)
+    return TabledLaw(model, distribution, source)
 
 
 def marginals(model: Any, data: Marginals) -> Law:
