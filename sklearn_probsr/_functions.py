@@ -345,7 +345,7 @@ def answer(
         )
         confidence = _confidence(failure * (1 if task.max_size is None else 2))
     else:
-        from sklearn_probsr.laws.coins._published import search_as_published
+        from sklearn_probsr.independent.published import search_as_published
 
         slack = Fraction("0.1") if slack is None else slack
         failure = 0.1 if risk is None else float(risk)

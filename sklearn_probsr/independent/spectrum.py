@@ -27,12 +27,15 @@ from sklearn_probsr.engines._vaaler import (
     UNIT,
     coefficient_sum,
     coefficient_table,
+    coefficients,
     sin_cos_turns,
 )
 
 __all__ = [
+    "Nodes",
     "Table",
     "UnitLaws",
+    "bound_sum",
     "bounds",
     "build",
     "build_coins",
@@ -179,24 +182,32 @@ def bounds(
     return max(middle - radius, 0.0), min(middle + radius, 1.0)
 
 
+class Nodes(NamedTuple):
+    """What bounds need to know of the nodes that are looked at; see `Table`."""
+
+    node: NDArray[np.float64]
+    sign: NDArray[np.float64]
+    vaaler: NDArray[np.float64]
+    fejer: NDArray[np.float64]
+
+
 @kernel
 def coin_bounds(
-    table: Table, product: NDArray[np.float64], nodes: int, beta: float, blur: float
+    nodes: Nodes, product: NDArray[np.float64], degree: int, error: float, beta: float, blur: float
 ) -> tuple[float, float]:
-    """Return what `bounds` does where all factors are real; ``product`` has shape (L,)."""
+    """Return what `bounds` does where all factors are real; arrays have shape (nodes,)."""
     if beta - blur >= 0.5:
-        return 1.0 - table.error, 1.0
+        return 1.0 - error, 1.0
     if beta + blur <= -0.5:
-        return 0.0, table.error
+        return 0.0, error
     beta = min(max(beta, -0.5), 0.5)
-    node, sign, vaaler, fejer = table.node, table.sign, table.vaaler, table.fejer
+    node, sign, vaaler, fejer = nodes.node, nodes.sign, nodes.vaaler, nodes.fejer
     middle = 0.5 + beta
-    radius = 1.0 / (table.degree + 1.0)
-    for i in range(nodes):
+    radius = 1.0 / (degree + 1.0) + error + (1.0 + 4.0 * len(product)) * blur
+    for i in range(len(product)):
         sine, cosine = sin_cos_turns(node[i] * beta)
         middle += vaaler[i] * product[i] * sine
         radius += fejer[i] * product[i] * (cosine + sign[i])
-    radius += table.error + (1.0 + 4.0 * nodes) * blur
     return max(middle - radius, 0.0), min(middle + radius, 1.0)
 
 
@@ -233,7 +244,9 @@ def enclose(
     nodes, fixed = int(table.counts[size]), np.array(sorted(units), dtype=np.int64)
     if len(table.whole) == 1:
         product = table.whole[0, :nodes] * table.inverse[fixed, 0, :nodes].prod(axis=0)
-        return coin_bounds(table, product, nodes, float(beta), float(blur))
+        of_nodes = (table.node, table.sign, table.vaaler, table.fejer)
+        some = Nodes(*(part[:nodes] for part in of_nodes))
+        return coin_bounds(some, product, table.degree, table.error, float(beta), float(blur))
     room = np.empty((2, nodes))
     divide_out(table, fixed, nodes, room)
     return bounds(table, room, nodes, float(beta), float(blur))
@@ -586,6 +599,64 @@ def _fill_cosines(
             line[i] = sin_cos_turns(nodes[i] * turns[j])[1]
 
 
+def bound_sum(
+    turns: NDArray[np.float64], degree: int, beta: float, blur: float
+) -> tuple[float, float]:
+    """Bound one sum of fair coins, with nothing tabulated: what lies outside a period is not in it.
+
+    Parameters
+    ----------
+    turns : ndarray of float64, shape (n,)
+        Half the magnitude of each, in turns of a period.
+    degree : int
+        Of the bounds, which are some 1.4 / degree apart.
+    beta, blur : float
+        How far the cut lies above the centre, in turns, and what that is off by at most.
+
+    Returns
+    -------
+    lower, upper : float
+
+    References
+    ----------
+    Corollary 19; Table 4, lines 2 to 7.
+    """
+    least = _next_to_nothing(np.arange(1.0, degree + 1), degree)
+    middle, radius = _sum_up(turns, least, degree, min(max(beta, -0.5), 0.5))
+    error = _error(degree, len(turns), degree, len(turns) * TRIG_ERROR, float(turns.sum()))
+    radius += error + _NEXT_TO_NOTHING / degree + (1 + 4 * degree) * blur
+    return max(middle - radius, 0.0), min(middle + radius, 1.0)
+
+
+@kernel
+def _sum_up(
+    turns: NDArray[np.float64], least: NDArray[np.float64], degree: int, beta: float
+) -> tuple[float, float]:
+    """Return middle and radius of Corollary 19, by products that end where they are negligible."""
+    product = np.empty(_BLOCK)
+    middle = 0.5 + beta
+    radius = 1.0 / (degree + 1.0)
+    for low in range(0, degree, _BLOCK):
+        size = min(_BLOCK, degree - low)
+        for i in range(size):
+            product[i] = 1.0
+        for t in turns:
+            alive = 0
+            for i in range(size):
+                product[i] *= sin_cos_turns((low + i + 1.0) * t)[1]
+                alive += int(abs(product[i]) >= least[low + i])
+            if alive == 0:
+                break
+        for i in range(size):
+            if abs(product[i]) >= least[low + i]:
+                k = low + i + 1.0
+                vaaler, fejer = coefficients(k, degree)
+                sine, cosine = sin_cos_turns(k * beta)
+                middle += vaaler * product[i] * sine
+                radius += fejer * product[i] * (cosine + (1.0 - 2.0 * (k % 2.0)))
+    return middle, radius
+
+
 # --- both ----------------------------------------------------------------------------------------
 
 
@@ -624,7 +695,7 @@ def _table(
     spreads: float,
     chosen: _Chosen,
 ) -> Table:
-    """Put a table together, with its error: Proposition 200 and Table 4, lines 1 to 6.
+    """Put a table together, with its error: Proposition 200 and Table 4, lines 1 and 2.
 
     ``left`` has the logarithms of what products are at most, for every index and node.
     """
@@ -646,18 +717,18 @@ def _table(
     whole = np.zeros((factor.shape[1], len(node)))
     whole[0] = 1.0
     _multiply(factor, whole)
-    total = 2 * coefficient_sum(degree)
-    products = math.expm1(factor_error) + 1.001 * (4 * UNIT * 3 * n + TRIG_ERROR) + _MOVED
-    error = (
-        TAIL
-        + chosen.dropped
-        + (_NEXT_TO_NOTHING + _LATER) / degree
-        + total * products
-        + degree * UNIT * (30 * spreads + 4)
-        + 4 * (len(node) + 20) * UNIT * total
-    )
+    left_out = chosen.dropped + (_NEXT_TO_NOTHING + _LATER) / degree
+    error = _error(degree, n, len(node), factor_error, spreads) + TAIL + left_out
     sign = 1.0 - 2.0 * (node % 2)
     return Table(degree, period, error, counts, node, sign, vaaler, fejer, whole, factor, inverse)
+
+
+def _error(degree: int, n: int, nodes: int, factor_error: float, spreads: float) -> float:
+    """Return what is rounded in n factors and a sum over nodes: Table 4, lines 3 to 6."""
+    total = 2 * coefficient_sum(degree)
+    products = math.expm1(factor_error) + 1.001 * (4 * UNIT * 3 * n + TRIG_ERROR) + _MOVED
+    sums = 4 * (nodes + 20) * UNIT * total
+    return total * products + degree * UNIT * (30 * spreads + 4) + sums
 
 
 @kernel

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.core.law import Law
-from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
+from sklearn_probsr.distributions._completions import Background, Marginals, Product
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.laws._seen import Seen, rows_before
-from sklearn_probsr.laws._sources import Given, Source, States
+from sklearn_probsr.laws._sources import Given, Source
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import SparseRows
 
-__all__ = ["background", "marginals", "matching", "product", "uniform"]
+__all__ = ["background", "independent", "marginals", "matching", "product"]
 
 # With more binary units than this, those that are mostly zero are not listed one by one.
 _MANY_UNITS = 2**12
@@ -25,16 +24,8 @@ _LARGEST = 1e100
 
 
 # Every kind of law is imported when it is first asked for: nobody waits for the kernels of others.
-def uniform(model: Model, distribution: Uniform) -> Law:
-    source = States(model, distribution)
-    if isinstance(model, LinearModel) and model.binary_core is not None:
-        from sklearn_probsr.laws.coins._coins import CoinLaw
-
-        return CoinLaw(model, model.binary_core, distribution, source)
-    return _independent(model, distribution, source)
-
-
-def _independent(model: Any, distribution: Any, source: Source) -> Law:
+def independent(model: Any, distribution: Any, source: Source) -> Law:
+    """Return the law of independent units, of two classes or of several."""
     if isinstance(model, ArgmaxModel):
         from sklearn_probsr.laws.rivals._duels import IndependentDuels
 
@@ -53,7 +44,7 @@ def marginals(model: Any, data: Marginals) -> Law:
             thin = _thin(model, data, ThinLaws.seen(rows, data.weights))
             if thin is not None:
                 return thin
-    return _independent(model, data, Seen(model, data))
+    return independent(model, data, Seen(model, data))
 
 
 def product(model: Any, product: Product) -> Law:
@@ -64,7 +55,7 @@ def product(model: Any, product: Product) -> Law:
         thin = _thin(model, product, ThinLaws.given(product.p))
         if thin is not None:
             return thin
-    return _independent(model, product, source)
+    return independent(model, product, source)
 
 
 def _thin(model: Any, distribution: Any, laws: Any) -> Law | None:

@@ -1,0 +1,467 @@
+"""Ranks: the features of a model by decreasing magnitude, and tables of them for all its rows.
+
+Under fair coins the first members of a row down this ranking are its best set of each size
+(Corollary 6), and what they leave free does not depend on the row. In come a model, the features
+that are forced, and rows with their cuts; out come the smallest sets that reach a level, and bounds
+of any set of members.
+
+A few heavy ranks are taken case by case (Lemma 28); the others have tables that divide out what a
+set fixes (Proposition 200), of a low degree where no higher one has few nodes that matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.engines._level import Level
+from sklearn_probsr.independent.certainty import Answers, Members, helps
+from sklearn_probsr.independent.spectrum import Nodes, build_coins, coin_bounds, coin_period
+from sklearn_probsr.model._linear import LinearModel
+
+__all__ = ["EFFORTS", "Aim", "Ladder", "Ranks", "bound_set", "heavy", "search_rows"]
+
+# (degree, nodes a set may look at) of the tables that are tried in turn.
+EFFORTS = ((2**16, 256), (2**19, 4096), (2**21, 4096))
+# The same of tables for sets with one rank apart, and the error from which on they are of no use.
+_APART, _MOST_ERROR = ((2**16, 512), (2**20, 512)), 1e-4
+# Up to so many of the first ranks a table of a ladder knows sets, if no table knows all.
+_RUNGS = (3, 5, 8, 11, 15, 20, 27, 36, 48, 65, 87, 117)
+# Beyond this blur, in sums of magnitudes, tables would decide nothing.
+_MOST_BLUR = 1e-6
+# Models on so short a lattice are searched by dynamic programming.
+_LATTICE_WORK, _COARSE_WORK = 2**21, 2**27
+# How many of the largest values may be taken case by case (Lemma 28).
+_MOST_HEAVY = 6
+# The rounding of an average of at most 64 cases (Lemma 28).
+_OF_CASES = 2.0**-48
+# How often a row's first guess may be moved by one.
+_MOST_MOVES = 12
+
+
+def heavy(squares: list[float] | list[int], most: int = _MOST_HEAVY) -> int:
+    """Return how many leading values to take case by case, from the squares of all (Lemma 28).
+
+    After them a sixteenth of the squares is left, or a sixteenth of a sixteenth; 0 where that takes
+    more than a few.
+    """
+    left = [*accumulate(reversed(squares), initial=0)][::-1]
+    found = 0
+    for h in range(1, min(most, len(squares) - 1) + 1):
+        if 16 * left[h] < left[found]:
+            found = h
+    return found
+
+
+class Ladder(NamedTuple):
+    """Tables of one ranking behind each other, from fine ones for shallow sets to coarse ones.
+
+    A set whose ranks, less the heavy ones, are among the first h has table ``pick[h]`` (-1: none).
+    The arrays of T tables are as in `Table`, filled up with zeros to the most nodes of any.
+    """
+
+    pick: NDArray[np.int64]  # (n + 1,)
+    degree: NDArray[np.int64]  # (T,)
+    error: NDArray[np.float64]  # (T,)
+    counts: NDArray[np.int64]  # (T, n + 1)
+    nodes: NDArray[np.float64]  # (T, 4, L): node, sign, vaaler, fejer
+    whole: NDArray[np.float64]  # (T, L)
+    inverse: NDArray[np.float64]  # (T, n, L)
+    heavy: int
+    apart: bool
+    period: float
+    blur: float
+    magnitudes: NDArray[np.float64]  # (heavy + n,)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the tables take."""
+        return self.inverse.nbytes + self.nodes.nbytes + self.whole.nbytes
+
+
+def build_ladder(
+    magnitudes: NDArray[np.float64], blur: float, effort: tuple[int, int], apart: bool
+) -> Ladder:
+    """Build the tables of a ranking; with ``apart`` one unit of a set may be of any rank."""
+    (degree, most_nodes), first = effort, heavy((magnitudes**2).tolist())
+    rest = magnitudes[first:]
+    n, period = len(rest), coin_period(rest)
+    turns = rest / (2 * period)
+    deepest = min(n, math.ceil(5 * math.sqrt(n)))
+    tables = [build_coins(turns, degree, deepest, most_nodes, apart)]
+    if tables[0].degree < degree and not apart:
+        for rung in (r for r in _RUNGS if r < deepest):
+            table = build_coins(turns, degree, rung, most_nodes, apart)
+            degree = table.degree
+            tables = [t for t in tables if t.degree != degree or t.most > rung] + [table]
+        tables.sort(key=lambda t: -t.degree)
+    pick = np.full(n + 1, -1, dtype=np.int64)
+    counts = np.zeros((len(tables), n + 1), dtype=np.int64)
+    size = max(len(t.node) for t in tables)
+    nodes, whole = np.zeros((len(tables), 4, size)), np.zeros((len(tables), size))
+    inverse = np.zeros((len(tables), n, size))
+    for i, t in reversed(list(enumerate(tables))):
+        pick[: t.most + 1], counts[i, : t.most + 1], many = i, t.counts, len(t.node)
+        nodes[i, :, :many] = t.node, t.sign, t.vaaler, t.fejer
+        whole[i, :many], inverse[i, :, :many] = t.whole[0], t.inverse[:, 0]
+    degrees = np.array([t.degree for t in tables], dtype=np.int64)
+    error = np.array([t.error for t in tables])
+    return Ladder(
+        pick, degrees, error, counts, nodes, whole, inverse, first, apart, period, blur, magnitudes
+    )
+
+
+# --- the ranks of a model ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The features that are not forced in and have a weight, by decreasing magnitude.
+
+    Magnitudes are scaled by a power of two to a sum near 1; ``lead`` is how far the centre of
+    all completions is on the side of ``classes[1]``, in the same scale, and ``blur`` bounds the
+    rounding of a row's cut.
+    """
+
+    model: LinearModel
+    forced: tuple[int, ...]
+    features: NDArray[np.intp]
+    magnitudes: NDArray[np.float64]
+    upward: NDArray[np.bool_]
+    lead: float
+    exponent: int
+    blur: float
+
+    @classmethod
+    def of(cls, model: LinearModel, forced: tuple[int, ...]) -> Ranks:
+        """Rank the features of a model."""
+        weights = model.weights.copy()
+        weights[list(forced)] = 0.0
+        features = np.argsort(-np.abs(weights), kind="stable")
+        features = features[: np.count_nonzero(weights)]
+        exact = list(map(Fraction, model.weights.tolist()))
+        total = sum((abs(exact[i]) for i in features), start=Fraction(0))
+        # Scaled, the sum of the magnitudes is between 1/2 and 2.
+        exponent = total.denominator.bit_length() - total.numerator.bit_length()
+        unit = Fraction(2) ** exponent
+        lead = _clamped((sum(exact, start=Fraction(0)) / 2 - Fraction(model.threshold)) * unit)
+        outer = _clamped(sum((abs(exact[i]) for i in forced), start=Fraction(0)) * unit)
+        # The rounding of at most d additions (Proposition 201).
+        steps = len(model.weights) + 8
+        blur = steps * (2.0**-51 * (1 + abs(lead) + outer) + 2.0**-1070)
+        magnitudes = np.ldexp(np.abs(model.weights[features]), exponent)
+        upward = model.weights[features] > 0
+        return cls(model, forced, features, magnitudes, upward, lead, exponent, blur)
+
+    @cached_property
+    def tails(self) -> NDArray[np.float64]:
+        """What the squares, and the fourth powers, of halves sum to from each rank on."""
+        half = 0.5 * self.magnitudes[::-1]
+        # From the last rank on, one after the other: nothing cancels.
+        sums = [np.append(np.cumsum(half**p)[::-1], 0.0) for p in (2, 4)]
+        return np.stack(sums)
+
+    def cuts(self, rows: NDArray[np.bool_], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return how far inside its class the centre of each row's completions is: its cut."""
+        centre = np.full(len(rows), self.lead)
+        for i in self.forced:
+            half = math.ldexp(float(self.model.weights[i]), self.exponent - 1)
+            centre += np.where(rows[:, i], half, -half)
+        return np.where(positive, centre, -centre)
+
+    def ladder(self, effort: int) -> Ladder:
+        """Return the tables of an effort, built at the first call."""
+        if effort not in self._built:
+            self._built[effort] = build_ladder(self.magnitudes, self.blur, EFFORTS[effort], False)
+        return self._built[effort]
+
+    def apart(self) -> Iterator[Ladder]:
+        """Yield tables of sets with one rank apart, ever finer, if they say anything."""
+        for effort in _APART:
+            if effort not in self._apart:
+                self._apart[effort] = build_ladder(self.magnitudes, self.blur, effort, apart=True)
+            if self._apart[effort].error[0] > _MOST_ERROR:
+                break
+            yield self._apart[effort]
+
+    def bounds(self, ladder: Ladder, chosen: Collection[int], cut: float) -> tuple[float, float]:
+        """Bound the guarantee of a set of features of a row by its cut, an ulp outward."""
+        fixed = np.array(sorted(self.places[u] for u in chosen), dtype=np.int64)
+        room = np.empty(ladder.whole.shape[1])
+        lower, upper = bound_set(ladder, fixed, len(fixed), cut, room)
+        return max(math.nextafter(lower, -1.0), 0.0), min(math.nextafter(upper, 2.0), 1.0)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The rank of each feature."""
+        return {u: rank for rank, u in enumerate(self.features.tolist())}
+
+    @cached_property
+    def _built(self) -> dict[int, Ladder]:
+        return {}
+
+    @cached_property
+    def _apart(self) -> dict[tuple[int, int], Ladder]:
+        return {}
+
+    @property
+    def decays(self) -> bool:
+        """Whether products decay, so that common sets have tables of the largest degree."""
+        first = self.ladder(0)
+        return bool(first.degree[first.pick[min(_RUNGS[3], len(first.pick) - 1)]] == EFFORTS[0][0])
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the tables take."""
+        return sum(ladder.nbytes for ladder in (*self._built.values(), *self._apart.values()))
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is something to rank, and floats see it beside what is forced in."""
+        return len(self.features) > 0 and self.blur < _MOST_BLUR
+
+    @cached_property
+    def integers(self) -> NDArray[np.int64] | None:
+        """The magnitudes as integers, where a dynamic programme over them is the way to go.
+
+        That is so if it is cheap, or if the lattice is so coarse that thresholds lie on heavy
+        atoms, which nothing else can tell from the space beside them.
+        """
+        form = self.model.integer_form
+        values = [abs(form.weights[i]) for i in self.features]
+        total, n = sum(values), len(values)
+        if sum(map(abs, form.weights)) + abs(form.threshold) >= 2**53:
+            return None
+        coarse = total <= 64 * n and total * n <= _COARSE_WORK
+        return np.array(values, dtype=np.int64) if coarse or total * n <= _LATTICE_WORK else None
+
+
+def _clamped(value: Fraction) -> float:
+    """Return a number as a float, cut off where floats end."""
+    largest = Fraction(10) ** 300
+    return float(max(min(value, largest), -largest))
+
+
+# --- one set -------------------------------------------------------------------------------------
+
+
+@kernel
+def bound_set(
+    ladder: Ladder, fixed: NDArray[np.int64], size: int, cut: float, room: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Bound the guarantee with the first ``size`` of some ranks fixed, in ascending order.
+
+    ``cut`` is that of nothing fixed, and ``room`` as long as the tables have nodes. Bounds of
+    ``(0, 1)`` mean that there is no table (Propositions 200 and 201, Lemma 28).
+    """
+    first = ladder.heavy
+    free = np.empty(_MOST_HEAVY)
+    cases, heavies = 1, 0
+    at = 0
+    for rank in range(first):
+        if at < size and fixed[at] == rank:
+            at += 1
+        else:
+            free[heavies] = 0.5 * ladder.magnitudes[rank]
+            heavies += 1
+            cases *= 2
+    last = size - 2 if ladder.apart else size - 1
+    index = max(fixed[last] + 1 - first, 0) if last >= 0 else 0
+    t = ladder.pick[index]
+    if t < 0:
+        return 0.0, 1.0
+    count = ladder.counts[t, index]
+    product, whole = room[:count], ladder.whole[t]
+    for i in range(count):
+        product[i] = whole[i]
+    for j in range(at, size):
+        inverse = ladder.inverse[t, fixed[j] - first]
+        for i in range(count):
+            product[i] *= inverse[i]
+    for j in range(size):
+        cut += 0.5 * ladder.magnitudes[fixed[j]]
+    of = ladder.nodes[t]
+    nodes = Nodes(of[0], of[1], of[2], of[3])
+    lower, upper = 0.0, 0.0
+    for case in range(cases):
+        here = cut
+        for i in range(heavies):
+            here += free[i] if (case >> i) & 1 else -free[i]
+        low, high = coin_bounds(
+            nodes,
+            product,
+            ladder.degree[t],
+            ladder.error[t],
+            here / ladder.period,
+            ladder.blur / ladder.period,
+        )
+        lower += low
+        upper += high
+    if heavies > 0:
+        return max(lower / cases - _OF_CASES, 0.0), min(upper / cases + _OF_CASES, 1.0)
+    return lower, upper
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+class Aim(NamedTuple):
+    """What a row's members must reach.
+
+    ``quantile`` is that of the normal law at delta. With ``most`` members fixed and still
+    ``v < delta`` the search ends there, and ``upper < delta`` shows it. If ``final``, a row whose
+    ``v_{k-1}`` stays undecided is answered too.
+    """
+
+    level: Level
+    quantile: float
+    most: int
+    final: bool
+
+
+@inner
+def _next(members: Members, r: int, j: int) -> int:
+    """Return the next rank that is a member of a row, or the end."""
+    while j < len(members.features) and not (members.fixable[j] & helps(members, r, j)):
+        j += 1
+    return j
+
+
+class _Walk(NamedTuple):
+    """The members of a row fixed so far, and half of what the first k of them sum to."""
+
+    chosen: NDArray[np.int64]
+    halves: NDArray[np.float64]
+    room: NDArray[np.float64]
+
+
+@inner
+def _extend(members: Members, r: int, magnitudes: NDArray[np.float64], walk: _Walk, k: int) -> bool:
+    """Fix the next member after the first k; False if there is none."""
+    j = walk.chosen[k - 1] + 1 if k > 0 else 0
+    while j < len(members.features) and not (members.fixable[j] & helps(members, r, j)):
+        j += 1
+    if j == len(members.features):
+        return False
+    walk.chosen[k] = j
+    walk.halves[k + 1] = walk.halves[k] + 0.5 * magnitudes[j]
+    return True
+
+
+@inner
+def _guess(
+    members: Members,
+    r: int,
+    cut: float,
+    tails: NDArray[np.float64],
+    aim: Aim,
+    magnitudes: NDArray[np.float64],
+    walk: _Walk,
+) -> int:
+    """Return the first k that suffices for a normal law with this fourth cumulant.
+
+    Nothing suffices for an infinite quantile: then it is as many as there may be.
+    """
+    bend = (aim.quantile * aim.quantile - 3.0) * aim.quantile / 12.0  # Cornish and Fisher
+    k, j = 0, 0
+    passed = 0.0  # the variance of free ranks before rank j: added up, so that nothing cancels
+    while k < aim.most:
+        left = max(passed + tails[0, j], 1e-300)
+        bound = math.sqrt(left) * (aim.quantile - bend * tails[1, j] / (left * left))
+        if aim.quantile < np.inf and cut + walk.halves[k] >= bound:
+            break
+        if not _extend(members, r, magnitudes, walk, k):
+            break
+        for i in range(j, walk.chosen[k]):
+            passed += 0.25 * magnitudes[i] * magnitudes[i]
+        j = walk.chosen[k] + 1
+        k += 1
+    return k
+
+
+@kernel
+def search_rows(
+    members: Members,
+    cuts: NDArray[np.float64],
+    tails: NDArray[np.float64],
+    aim: Aim,
+    ladder: Ladder,
+    answers: Answers,
+) -> None:
+    """Find for each row the smallest k with ``v_k >= delta > v_{k-1}``, both proved.
+
+    A row walks down the ranking and fixes members until a normal law says that they suffice; the
+    tables then bound the guarantee of that many and of one fewer. How a size is guessed does not
+    matter: by Corollary 6 the answer is the smallest such k, however it was found.
+    """
+    n = len(members.features)
+    walk = _Walk(np.empty(n + 1, dtype=np.int64), np.zeros(n + 2), np.empty(len(ladder.whole[0])))
+    reach = 0.5 * ladder.magnitudes.sum()
+    for r in range(len(members.rows)):
+        k = _guess(members, r, cuts[r], tails, aim, ladder.magnitudes, walk)
+        size, here, before = _certified(members, r, cuts[r], aim, ladder, walk, reach, k)
+        if size >= 0:
+            answers.size[r] = size
+            answers.lower[r], answers.upper[r] = here
+            answers.before[r] = before
+
+
+@inner
+def _certified(
+    members: Members,
+    r: int,
+    cut: float,
+    aim: Aim,
+    ladder: Ladder,
+    walk: _Walk,
+    reach: float,
+    k: int,
+) -> tuple[int, tuple[float, float], float]:
+    """Move a guess until its guarantee and that of one fewer are on two sides of the level.
+
+    Returns the size, -1 if that fails, its bounds, and the upper one of one fewer.
+    """
+    level = aim.level
+    here, before = (0.0, 1.0), (0.0, 0.0)
+    known, known_before = False, False
+    for _ in range(_MOST_MOVES):
+        if not known:
+            here = _bounds(ladder, walk, k, cut, reach)
+        if here[1] < level.low:
+            if k == aim.most:
+                return k, here, 0.0
+            if not _extend(members, r, ladder.magnitudes, walk, k):
+                break
+            before = here
+            known, known_before = False, True
+            k += 1
+        elif here[0] < level.high:
+            break
+        else:
+            if k > 0 and not known_before:
+                before = _bounds(ladder, walk, k - 1, cut, reach)
+            if k == 0 or before[1] < level.low or (aim.final and before[0] < level.high):
+                return k, here, before[1] if k > 0 else 0.0
+            if before[0] < level.high:
+                break
+            here = before
+            known, known_before = True, False
+            k -= 1
+    return -1, here, 0.0
+
+
+@inner
+def _bounds(ladder: Ladder, walk: _Walk, k: int, cut: float, reach: float) -> tuple[float, float]:
+    """Bound the guarantee of the first k members; certainty is known as such (Proposition 8)."""
+    if cut + walk.halves[k] >= reach - walk.halves[k] + 2.0 * ladder.blur:
+        return 1.0, 1.0
+    return bound_set(ladder, walk.chosen, k, cut, walk.room)
