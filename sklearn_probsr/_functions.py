@@ -257,9 +257,10 @@ def sufficient_reasons(
         proof. Uniform binary features need none of it.
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at in a row. None: over background rows as
-        many as need two billion numbers to be looked at, or as there is time for if ``prove`` is
-        True; over independent features 200,000 if it is True, and if it is "auto" 10,000 and no
-        more than make five million terms of a Fourier sum.
+        many as need two billion numbers to be looked at, over independent features as many as make
+        sixty million terms of Fourier sums, or as there is time for if ``prove`` is True; over
+        independent features with several classes 200,000 if it is True, and if it is "auto" 10,000
+        and no more than make five million terms.
     time_limit : float, default=10.0
         The most seconds that proofs may take in a row with ``prove=True``, not counting those in
         which kernels are compiled. ``stopped`` says of each row how its proof ended.

@@ -93,7 +93,6 @@ def compare(
         order[b] = a
     # What was known before is true in any order, but serves along the new one only.
     more, units = np.empty((m, m), dtype=np.bool_), np.empty(m, dtype=np.int64)
-    loss = step * step / 8.0 * (1.0 + 1e-6)
     left = 0
     for q in range(m):
         b = order[q]
@@ -102,7 +101,7 @@ def compare(
             a = units[p]
             is_above = above[a, b]
             if not is_above:
-                slack = loss * (bends[a] + bends[b]) + _ROUNDED
+                slack = bends[a] + bends[b] + _ROUNDED
                 # a is above b if more is kept with b free than with a free.
                 if scene.positive:
                     is_above = _is_more(lower[a], upper[b], first, last, slack)
@@ -174,9 +173,10 @@ def _tabulate(
     """Bound distribution functions along a grid of cuts, each with one candidate free.
 
     The product with a candidate's factor is turned back by its gain. Bounds at a cut are sums of
-    the nodes' terms (Corollary 19); how far they bend between two cuts goes to ``bends``: those of
-    two candidates' bounds differ by at most the sum of theirs (Lemma 30). Vaaler's parts are taken
-    there as distances from their mean, which the difference of two does not hold.
+    the nodes' terms (Corollary 19). How far they are from their chords between two cuts goes to
+    ``bends``: the difference of two is at most by the sum of theirs off, and a wave by no more
+    than twice its size (Lemma 30). Vaaler's parts are taken there as distances from their mean,
+    which the difference of two does not hold.
     """
     node, sign, vaaler, fejer = table.node, table.sign, table.vaaler, table.fejer
     m = len(candidates)
@@ -225,11 +225,12 @@ def _tabulate(
             x += turned[c, 0, i] / m
             y += turned[c, 1, i] / m
         speed = 2.0 * math.pi * node[i]
+        loss = min(step * step / 8.0 * (1.0 + 1e-6) * speed * speed, 2.0)
         for c in range(m):
             re, im = turned[c, 0, i], turned[c, 1, i]
             away = math.sqrt((re - x) * (re - x) + (im - y) * (im - y))
             whole = math.sqrt(re * re + im * im)
-            bends[c] += speed * speed * (vaaler[i] * away + fejer[i] * whole)
+            bends[c] += loss * (vaaler[i] * away + fejer[i] * whole)
 
 
 @inner

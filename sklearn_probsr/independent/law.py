@@ -142,7 +142,7 @@ class TabledLaw(IndependentLaw):
         order = self._orders(seen.gain, member, positive)
         near = np.flatnonzero(seen.near)
         if len(near) < len(at):
-            seen, order = Seen(*(part[near] for part in seen)), order[:, near]
+            seen, order = seen.take(near), order[:, near]
             member, at = member[near], at[near]
         return _Batch(
             at,
@@ -197,29 +197,37 @@ class TabledLaw(IndependentLaw):
             if sharp.most >= units:
                 break
         proofs = self._proofs(batch, level, sets, task.effort)
+        smaller: dict[int, set[int]] = {}
+        for j in np.flatnonzero(sets.size >= 0).tolist():
+            reached, proofs.least[j] = self._judged(proofs, j, rows[batch.at[j]], task)
+            if reached is not None:
+                smaller[j] = reached
         rest = self._without_some(batch, level, sets, proofs)
         ranks = np.empty(units, dtype=np.int64)
-        for j, i in enumerate(batch.at.tolist()):
-            if sets.size[j] < 0:
-                continue
+        for j in np.flatnonzero(sets.size >= 0).tolist():
+            i, least = int(batch.at[j]), int(proofs.least[j])
             ranks[batch.rows.order[0, j]] = np.arange(units)
             chosen = sorted(sets.units[j, : sets.size[j]].tolist(), key=ranks.__getitem__)
             if task.most is not None and len(chosen) > task.most:
                 starts[i] = set(chosen)
                 continue
-            smaller, least = self._judged(proofs, j, rows[i], task)
-            if smaller is None and least < len(chosen):
-                smaller, left = self._judged(rest, j, rows[i], task)
-                if rest.count[j] < 0 or left < len(chosen):
-                    smaller = smaller or set(chosen)  # that stays open
-            if smaller is not None:
-                starts[i] = smaller
+            near = False
+            if j not in smaller and least < len(chosen):
+                reached, left = self._judged(rest, j, rows[i], task)
+                near = left < len(chosen)  # whether all of it is needed stays open
+                if reached is not None:
+                    smaller[j] = reached
+                elif rest.kept[j] < 0:
+                    smaller[j] = set(chosen)
+            if j in smaller:
+                starts[i] = smaller[j]
                 continue
             word = "subset-minimal"
             if np.count_nonzero(batch.rows.mixed[j, chosen]) > MOST_MIXED:
                 word = "locally-minimal"
-            else:  # not even the empty set reaches the level
+            elif not near:  # not even the empty set reaches the level
                 least = max(least, min(len(chosen), 1))
+            word = f"near-{word}" if near else word
             if least == len(chosen):
                 word = "minimum"
             bounds = Enclosure.proved(float(sets.lower[j]), float(sets.upper[j]))
@@ -230,7 +238,7 @@ class TabledLaw(IndependentLaw):
         tables = self.tables
         assert tables is not None
         rest = Proofs(
-            proofs.least, np.zeros(len(batch.at), dtype=np.bool_), np.zeros_like(proofs.count),
+            proofs.least, np.zeros(len(batch.at), dtype=np.bool_), np.zeros_like(proofs.kept),
             np.zeros_like(proofs.sets), np.zeros_like(proofs.sizes),
         )  # fmt: skip
         left = np.flatnonzero(sets.size > proofs.least)
@@ -269,7 +277,7 @@ class TabledLaw(IndependentLaw):
 
         Returns one that reaches the level, or None and the size below which surely none does.
         """
-        least, count = int(proofs.least[j]), int(proofs.count[j])
+        least, count = int(proofs.least[j]), int(proofs.kept[j])
         view = self.view(row) if count else None
         for k in range(count):
             chosen = proofs.sets[j, k, : proofs.sizes[j, k]].tolist()

@@ -90,7 +90,7 @@ class Proofs(NamedTuple):
         No set of fewer members reaches the level, but perhaps those that stay open.
     reached : ndarray of bool, shape (rows,)
         Whether the last of the open sets surely does.
-    count : ndarray of int64, shape (rows,)
+    kept : ndarray of int64, shape (rows,)
         How many sets stay open.
     sets : ndarray of int64, shape (rows, room, size)
         Their units.
@@ -99,7 +99,7 @@ class Proofs(NamedTuple):
 
     least: NDArray[np.int64]
     reached: NDArray[np.bool_]
-    count: NDArray[np.int64]
+    kept: NDArray[np.int64]
     sets: NDArray[np.int64]
     sizes: NDArray[np.int64]
 
@@ -283,7 +283,7 @@ def prove(
     room = np.empty((2, max(len(table.node), len(sharp.node))))
     for r in range(len(rows.cut)):
         size = found.size[r]
-        proofs.least[r], proofs.reached[r], proofs.count[r] = least[r], False, 0
+        proofs.least[r], proofs.reached[r], proofs.kept[r] = least[r], False, 0
         if size <= 0 or held + size - 1 >= len(table.counts):
             continue
         scene = _scene(rows, r)
@@ -309,7 +309,7 @@ def prove(
             proofs.reached[r] = verdict == 1
             if verdict >= 0 or first <= least[r]:
                 break
-            first, proofs.count[r] = least[r], 0
+            first, proofs.kept[r] = least[r], 0
             sets, work = budget.sets // 2, budget.work // 2
 
 
@@ -333,7 +333,7 @@ def _refuted(
 
     Where up-sets are more than a few, candidates are compared in context (Lemma 11).
     """
-    first = proofs.count[r]
+    first = proofs.kept[r]
     if size == 0:
         lower, upper = set_bounds(sharp, scene, forced, len(forced), room)
         if upper < level.low:
@@ -341,7 +341,7 @@ def _refuted(
         if first == budget.room:
             return -1, 0, 1
         proofs.sizes[r, first] = 0
-        proofs.count[r] = first + 1
+        proofs.kept[r] = first + 1
         return int(lower >= level.high), 0, 1
     m = len(candidates)
     some, units = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
@@ -380,7 +380,7 @@ def _refuted(
         work += 8 * before * nodes
     for i in range(kept):
         proofs.sizes[r, first + i] = size
-    proofs.count[r] = first + kept
+    proofs.kept[r] = first + kept
     return verdict, work, looked
 
 
@@ -401,7 +401,7 @@ def without_some(
         fixed[i] = rows.forced[i]
     for r in range(len(rows.cut)):
         scene, size = _scene(rows, r), found.size[r]
-        proofs.count[r] = 0
+        proofs.kept[r] = 0
         if size <= proofs.least[r]:
             continue
         several = 0  # mixed units come first
@@ -431,11 +431,11 @@ def without_some(
             if m - held < proofs.least[r]:
                 continue
             if _look(table, sharp, scene, fixed, m, level, room)[1] >= level.low:
-                k = proofs.count[r]
+                k = proofs.kept[r]
                 if k == proofs.sets.shape[1]:
-                    proofs.count[r] = -1
+                    proofs.kept[r] = -1
                     break
                 for i in range(held, m):
                     proofs.sets[r, k, i - held] = fixed[i]
                 proofs.sizes[r, k] = m - held
-                proofs.count[r] = k + 1
+                proofs.kept[r] = k + 1

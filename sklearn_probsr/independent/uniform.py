@@ -56,7 +56,7 @@ from sklearn_probsr.search._prover import Prover, last_place
 from sklearn_probsr.search._scout import CoverScout, Scout
 
 if TYPE_CHECKING:
-    from sklearn_probsr.laws.sums._independent import IndependentLaw
+    from sklearn_probsr.independent.law import TabledLaw
 
 __all__ = ["UniformLaw", "UniformProver", "UniformView", "enclose_sum", "uniform"]
 
@@ -521,11 +521,11 @@ class UniformLaw(Law):
         self._rankings: Memo[Ranks] = Memo(_MOST_RANKINGS)
 
     @cached_property
-    def sums(self) -> IndependentLaw:
+    def sums(self) -> TabledLaw:
         """The same features as independent units: most questions never ask them."""
-        from sklearn_probsr.laws.sums._independent import IndependentLaw
+        from sklearn_probsr.independent.law import TabledLaw
 
-        return IndependentLaw(self.linear, self.distribution, self.source)
+        return TabledLaw(self.linear, self.distribution, self.source)
 
     @cached_property
     def means(self) -> NDArray[np.float64]:
@@ -625,13 +625,13 @@ class UniformLaw(Law):
         delta: Fraction,
         found: Lengths,
     ) -> NDArray[np.bool_]:
-        """Follow orders on the spectra of the sums, and say which rows are left."""
+        """Follow orders on the tables of the sums, and say which rows are left."""
         return self.sums.follow_together(rows, orders, at, delta, found)
 
     def score_together(
         self, rows: Row, mask: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Bound sets by the spectra of the sums, and say which rows are left."""
+        """Bound sets by the tables of the sums, and say which rows are left."""
         return self.sums.score_together(rows, mask)
 
     def swaps(self, rows: Row, task: Task, sizes: NDArray[np.int64]) -> RankedSwaps:

@@ -7,9 +7,10 @@ array of all values for the tables (`UnitLaws`), another one by cost for the sto
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ __all__ = ["Seen", "Tables"]
 _SHARP, _COARSE, _SHARPEST = 2**14, 2**9, 2**17
 _FEW_NODES, _HARDLY_ANY, _TYPICAL = 384, 64, 12
 _MOST_NODES = 2**14
+# Units of more values than this, on average, take seconds at the highest degree.
+_NARROW = 16
 # A table knows sets of so many units, one that knows more has a lower degree; and the sharper one
 # fewer, or more if that costs next to nothing.
 _SIZE, _SHORT, _LONG = 32, 16, 96
@@ -70,6 +73,11 @@ class Seen(NamedTuple):
     blur: NDArray[np.float64]
     slack: NDArray[np.float64]
     near: NDArray[np.bool_]
+
+    def take(self, rows: NDArray[np.intp]) -> Seen:
+        """Return some of the rows."""
+        parts: Any = (part[rows] for part in self)
+        return Seen(*parts)
 
 
 class Tables:
@@ -115,13 +123,15 @@ class Tables:
         if not isinstance(self.shared, CrowdShared):
             return 0.0
         laws = map(self.shared._law, range(len(self.shared.centre)))
-        return sum(law.width * (law.doubt + 6 * UNIT) for law in laws)
+        return math.fsum(law.width * (law.doubt + 6 * UNIT) for law in laws)
 
     def sharp(self, size: int) -> Table:
         """Return the table that bounds of sets of so many units are read from."""
         found = self._table(_SHARP, _MOST_NODES, size)
         many = found.counts[-1] > _HARDLY_ANY
         if (many and size > _SHORT) or found.counts[min(_TYPICAL, found.most)] > _HARDLY_ANY:
+            return found
+        if len(self.laws.value) > _NARROW * len(self.laws.centre):
             return found
         return self._table(_SHARPEST, _MOST_NODES, size, _SHORT if many else _LONG)
 
@@ -163,13 +173,13 @@ class Tables:
         """Return the values of units by what they cost a class."""
         if positive not in self._atoms:
             start, turns, below = self.shared.atoms(positive)
-            seen, step, limit = self.seen, -1 if positive else 1, FAR
+            seen, step, limit = self.seen, -1 if positive else 1, float(FAR)
             if self.is_binary or self._whole:
                 assert isinstance(seen, Listed)
-                scale = float if not self.is_binary else lambda c: float(c * seen.scale)
-                turns = np.array([scale(c) for v in seen.values for c in v[::step]])
-                limit = np.inf
-            self._atoms[positive] = Atoms(start, turns, below, float(limit))
+                scale = seen.scale if self.is_binary else Fraction(1)
+                turns = np.array([float(c * scale) for v in seen.values for c in v[::step]])
+                limit = math.inf
+            self._atoms[positive] = Atoms(start, turns, below, limit)
         return self._atoms[positive]
 
     # --- rows --------------------------------------------------------------------------------
@@ -199,14 +209,15 @@ class Tables:
 
     def _worths(self, rows: Row) -> NDArray[np.float64]:
         """Return `_worth` of every unit of every row: (rows, units, 6)."""
-        model = self.seen.model
+        model, shared = self.seen.model, self.shared
         if self.is_binary:
             zeros, ones = self._of_binary
             known = model.ones(rows)
             assert known is not None
-            return np.where(known[:, :, None], ones, zeros)
-        if shared_facts := self.shared.facts:
-            return self._of_facts[shared_facts.codes(rows)]
+            binary: NDArray[np.float64] = np.where(known[:, :, None], ones, zeros)
+            return binary
+        if shared.facts is not None:
+            return self._of_facts[shared.facts.codes(rows)]
         found = np.empty((len(rows), model.n_units, 6))
         for u, (values, which) in enumerate(distinct(model, rows)):
             found[:, u] = np.array([self._worth(u, value) for value in values])[which]
@@ -240,7 +251,7 @@ class Tables:
         if self.is_binary:
             worth = float(value)
         elif self._whole:
-            worth = float(known) if abs(known) < _WHOLE else float("inf")
+            worth = float(known) if abs(known) < _WHOLE else math.inf
         else:
             worth = view.gain + float(self.shared.centre[unit])
         found = (view.gain, view.above_least, view.below_most, view.whole, worth, place)
