@@ -34,8 +34,9 @@ __all__ = ["EFFORTS", "Aim", "Ladder", "Ranks", "bound_set", "heavy", "search_ro
 EFFORTS = ((2**16, 256), (2**19, 4096), (2**21, 4096))
 # The same of tables for sets with one rank apart, and the error from which on they are of no use.
 _APART, _MOST_ERROR = ((2**16, 512), (2**20, 512)), 1e-4
-# Up to so many of the first ranks a table of a ladder knows sets, if no table knows all.
-_RUNGS = (3, 5, 8, 11, 15, 20, 27, 36, 48, 65, 87, 117)
+# Up to so many of the first ranks a table of a ladder knows sets, if no table knows all, and that
+# of sets that are common.
+_RUNGS, _COMMON = (72, 60, 50, 42, 35, 29, 24, 20, 17, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1), 12
 # Beyond this blur, in sums of magnitudes, tables would decide nothing.
 _MOST_BLUR = 1e-6
 # Models on so short a lattice are searched by dynamic programming.
@@ -97,13 +98,8 @@ def build_ladder(
     n, period = len(rest), coin_period(rest)
     turns = rest / (2 * period)
     deepest = min(n, math.ceil(5 * math.sqrt(n)))
-    tables = [build_coins(turns, degree, deepest, most_nodes, apart)]
-    if tables[0].degree < degree and not apart:
-        for rung in (r for r in _RUNGS if r < deepest):
-            table = build_coins(turns, degree, rung, most_nodes, apart)
-            degree = table.degree
-            tables = [t for t in tables if t.degree != degree or t.most > rung] + [table]
-        tables.sort(key=lambda t: -t.degree)
+    rungs = [deepest, *(rung for rung in _RUNGS if rung < deepest)]
+    tables = build_coins(turns, degree, rungs[:1] if apart else rungs, most_nodes, apart)[::-1]
     pick = np.full(n + 1, -1, dtype=np.int64)
     counts = np.zeros((len(tables), n + 1), dtype=np.int64)
     size = max(len(t.node) for t in tables)
@@ -217,7 +213,7 @@ class Ranks:
     def decays(self) -> bool:
         """Whether products decay, so that common sets have tables of the largest degree."""
         first = self.ladder(0)
-        return bool(first.degree[first.pick[min(_RUNGS[3], len(first.pick) - 1)]] == EFFORTS[0][0])
+        return bool(first.degree[first.pick[min(_COMMON, len(first.pick) - 1)]] == EFFORTS[0][0])
 
     @property
     def nbytes(self) -> int:

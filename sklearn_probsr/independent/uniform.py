@@ -163,7 +163,7 @@ def _prefixes(values: list[int], capacity: int, steps: int, degree: int) -> list
         period = (math.isqrt(squares[first]) + 1) * math.ceil(SPREADS * 2**19) // 2**20
         period = min(period, totals[first]) + 1
         turns = np.array([v / (2 * period) for v in values[first:]])
-        table = build_coins(turns, degree, last - first, 4096, apart=False)
+        (table,) = build_coins(turns, degree, [last - first], 4096)
         for k in range(last, first - 1, -1):
             twice = 2 * capacity + 1 - totals[k]
             # Quotients are good to half an ulp of 1; beyond a period all is told.
