@@ -345,7 +345,7 @@ def build(
                 factors[:, 0][sizes < _LEAST], factors[:, 1][sizes < _LEAST] = _LEAST, 0.0
                 sizes = np.maximum(sizes, _LEAST)
             left = _without_smallest(sizes, size)
-            chosen = _choose(k, left[size], degree, min(most_nodes, max(_MOST_CELLS // n, 1)))
+            chosen = _choose(k, left[size], degree, min(most_nodes, max(_MOST_CELLS // n, 1)), 2)
         if chosen is not None:
             break
         degree //= 2
@@ -401,22 +401,22 @@ def _survivors(
     for at_all, _ in known.values():
         bound *= np.clip(np.hypot(at_all[0, :degree], at_all[1, :degree]), math.exp(-1), 1.0)
     k = np.arange(1.0, degree + 1)
-    least = _next_to_nothing(k, degree) * math.exp(-size)
+    least = _next_to_nothing(k, degree, 2) * math.exp(-size)
     _rule_out(laws.start, turns, laws.chance, direct, bound, least)
     found: NDArray[np.float64] = k[bound >= least]
     return found
 
 
-def _moves(k: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
-    """Return how much a product of size 1 moves a bound at each node (Proposition 200)."""
+def _moves(k: NDArray[np.float64], degree: int, parts: int) -> NDArray[np.float64]:
+    """Return how much a product of size 1, of one part or two, moves a bound at each node."""
     vaaler, fejer = coefficient_table(k, degree)
-    moves: NDArray[np.float64] = 2 * (vaaler + fejer)
+    moves: NDArray[np.float64] = parts * vaaler + 2 * fejer
     return moves
 
 
-def _next_to_nothing(k: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+def _next_to_nothing(k: NDArray[np.float64], degree: int, parts: int) -> NDArray[np.float64]:
     """Return below which size products at each node are as good as 0, all together."""
-    return _NEXT_TO_NOTHING / degree**2 / _moves(k, degree)
+    return _NEXT_TO_NOTHING / degree**2 / _moves(k, degree, parts)
 
 
 @kernel
@@ -535,35 +535,35 @@ def build_coins(
     Proposition 200. The factors are cosines (Corollary 19).
     """
     k = np.arange(1.0, degree + 1)
-    least = _next_to_nothing(k, degree)
+    least = _next_to_nothing(k, degree, 1)
     product, smallest = np.ones(degree), np.full(degree, 1.0 if apart else 0.0)
-    end, reached, tables = len(turns), 0, []
+    end, reached = len(turns), 0
+    tables: list[Table] = []
+
+    def choose(each: int) -> _Chosen | None:
+        if each > degree:
+            return None
+        return _choose(k[:each], product[:each] * (1 + 1e-9), each, most_nodes, 1)
+
     for rung in rungs:
         _multiply_cosines(turns[rung:end], least, product, smallest)
         end = rung
-        found = None
-        # The highest degree first, which often will do; else up from the last one.
-        for each in (degree, *_doubled(max(reached, 1), degree)):
-            chosen = _choose(k[:each], product[:each] * (1 + 1e-9), each, most_nodes)
-            if chosen is not None:
-                found, reached = chosen, each
-            elif found is not None or (each < degree and reached):
-                break
-            if each == degree and found is not None:
-                break
-        if found is not None and (not tables or reached > tables[-1].degree):
+        # The highest degree will often do; else up from 1, or from that of the last table.
+        each = 2 * reached if tables else degree
+        chosen = choose(each)
+        if not tables and chosen is None:
+            each, chosen = 1, choose(1)
+        found = chosen
+        while chosen is not None:
+            found, reached = chosen, each
+            each *= 2
+            chosen = choose(each)
+        if found is not None:
             at = found.at
             tables.append(
                 _coin_table(turns, reached, rung, k[at], product[at], smallest[at], found)
             )
-        if reached == degree:
-            break
     return tables
-
-
-def _doubled(first: int, last: int) -> list[int]:
-    """Return powers of two from one on, up to one."""
-    return [first << i for i in range((last // first).bit_length())]
 
 
 def _coin_table(
@@ -652,9 +652,9 @@ def bound_sum(
     ----------
     Corollary 19; Table 4, lines 2 to 7.
     """
-    least = _next_to_nothing(np.arange(1.0, degree + 1), degree)
+    least = _next_to_nothing(np.arange(1.0, degree + 1), degree, 1)
     middle, radius = _sum_up(turns, least, degree, min(max(beta, -0.5), 0.5))
-    error = _error(degree, len(turns), degree, len(turns) * TRIG_ERROR, float(turns.sum()))
+    error = _error(degree, len(turns), degree, len(turns) * TRIG_ERROR, float(turns.sum()), 1)
     radius += error + _NEXT_TO_NOTHING / degree + (1 + 4 * degree) * blur
     return max(middle - radius, 0.0), min(middle + radius, 1.0)
 
@@ -699,14 +699,14 @@ class _Chosen(NamedTuple):
 
 
 def _choose(
-    k: NDArray[np.float64], left: NDArray[np.float64], degree: int, most_nodes: int
+    k: NDArray[np.float64], left: NDArray[np.float64], degree: int, most_nodes: int, parts: int
 ) -> _Chosen | None:
     """Choose the nodes that move a bound most; None if those left out would move it too much.
 
     ``left`` is what products are at most.
     """
     alive = np.flatnonzero(left)
-    moved = _moves(k[alive], degree) * np.minimum(left[alive], 1.0)
+    moved = _moves(k[alive], degree, parts) * np.minimum(left[alive], 1.0)
     dropped = 0.0
     if len(alive) > most_nodes:
         order = np.argpartition(-moved, most_nodes)
@@ -737,7 +737,7 @@ def _table(
     ``left`` is what products are at most, for every index and node.
     """
     n, most = len(factors), len(left) - 1
-    matters = left >= _LATER / degree / max(len(k), 1) / _moves(k, degree)
+    matters = left >= _LATER / degree / max(len(k), 1) / _moves(k, degree, factors.shape[1])
     first = np.where(matters.any(axis=0), matters.argmax(axis=0), most + 1)
     squares = (factors * factors).sum(axis=1)
     # Nothing is divided that may have underflowed.
@@ -755,14 +755,16 @@ def _table(
     whole[0] = 1.0
     _multiply(factor, whole)
     left_out = chosen.dropped + (_NEXT_TO_NOTHING + _LATER) / degree
-    error = _error(degree, n, len(node), factor_error, spreads) + TAIL + left_out
+    error = _error(degree, n, len(node), factor_error, spreads, factor.shape[1]) + TAIL + left_out
     sign = 1.0 - 2.0 * (node % 2)
     return Table(degree, period, error, counts, node, sign, vaaler, fejer, whole, factor, inverse)
 
 
-def _error(degree: int, n: int, nodes: int, factor_error: float, spreads: float) -> float:
+def _error(
+    degree: int, n: int, nodes: int, factor_error: float, spreads: float, parts: int
+) -> float:
     """Return what is rounded in n factors and a sum over nodes: Table 4, lines 3 to 6."""
-    total = 2 * coefficient_sum(degree)
+    total = parts * coefficient_sum(degree)
     products = math.expm1(factor_error) + 1.001 * (4 * UNIT * 3 * n + TRIG_ERROR) + _MOVED
     sums = 4 * (nodes + 20) * UNIT * total
     return total * products + degree * UNIT * (30 * spreads + 4) + sums
