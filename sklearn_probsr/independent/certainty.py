@@ -37,13 +37,13 @@ __all__ = [
     "count_long",
     "count_long_cost",
     "count_rows",
-    "helps",
     "lattice",
     "lattice_cost",
     "lattice_long",
     "lattice_long_cost",
     "lattice_prefixes",
     "lattice_rows",
+    "next_member",
     "write_members",
 ]
 
@@ -388,7 +388,7 @@ class Answers(NamedTuple):
 
 
 @inner
-def helps(members: Members, r: int, j: int) -> bool:
+def _helps(members: Members, r: int, j: int) -> bool:
     """Tell whether the feature of rank j has a positive score."""
     agrees = members.rows[r, members.features[j]] == members.upward[j]
     found: bool = agrees == members.positive[r]
@@ -396,11 +396,19 @@ def helps(members: Members, r: int, j: int) -> bool:
 
 
 @inner
+def next_member(members: Members, r: int, j: int) -> int:
+    """Return the next rank that is a member of a row, or the end."""
+    while j < len(members.features) and not (members.fixable[j] & _helps(members, r, j)):
+        j += 1
+    return j
+
+
+@inner
 def _split(members: Members, r: int, margin: int, chosen: NDArray[np.int64]) -> tuple[int, int]:
     """List the members of a row; return how many, and the capacity with nothing fixed."""
     found = 0
     for j in range(len(members.features)):
-        if not helps(members, r, j):
+        if not _helps(members, r, j):
             margin += members.magnitudes[j]
         elif members.fixable[j]:
             chosen[found] = j
@@ -434,12 +442,12 @@ def certain_rows(
     for r in range(len(members.rows)):
         left = -margins[r]
         for j in range(n):
-            if helps(members, r, j):
+            if _helps(members, r, j):
                 left += members.magnitudes[j]
         k = 0
         j = 0
         while left > doubt and j < n:
-            if members.fixable[j] and helps(members, r, j):
+            if members.fixable[j] and _helps(members, r, j):
                 left -= members.magnitudes[j]
                 k += 1
             j += 1
@@ -572,5 +580,5 @@ def write_members(
         while at < end:
             # Every rank is written, and written over unless it is a member: no branch to guess.
             told[at] = members.features[j]
-            at += int(members.fixable[j] & helps(members, r, j))
+            at += int(members.fixable[j] & _helps(members, r, j))
             j += 1

@@ -24,18 +24,19 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines._level import Level
-from sklearn_probsr.independent.certainty import Answers, Members, helps
+from sklearn_probsr.independent.certainty import Answers, Members, next_member
 from sklearn_probsr.independent.spectrum import Nodes, build_coins, coin_bounds, coin_period
 from sklearn_probsr.model._linear import LinearModel
 
-__all__ = ["EFFORTS", "Aim", "Ladder", "Ranks", "bound_set", "heavy", "search_rows"]
+__all__ = ["EFFORTS", "Aim", "Ladder", "Ranks", "bound_pair", "heavy", "new_memo", "search_rows"]
 
 # (degree, nodes a set may look at) of the tables that are tried in turn.
-EFFORTS = ((2**16, 256), (2**19, 4096), (2**21, 4096))
+EFFORTS = ((2**16, 512), (2**19, 4096), (2**21, 4096))
 # The same of tables for sets with one rank apart, and the error from which on they are of no use.
 _APART, _MOST_ERROR = ((2**16, 512), (2**20, 512)), 1e-4
-# Up to so many of the first ranks a table of a ladder knows sets, if no table knows all.
-_RUNGS = (3, 5, 8, 11, 15, 20, 27, 36, 48, 65, 87, 117)
+# Up to so many of the first ranks a table of a ladder knows sets, if no table knows all, and that
+# of sets that are common.
+_RUNGS, _COMMON = (72, 60, 50, 42, 35, 29, 24, 20, 17, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1), 12
 # Beyond this blur, in sums of magnitudes, tables would decide nothing.
 _MOST_BLUR = 1e-6
 # Models on so short a lattice are searched by dynamic programming.
@@ -44,6 +45,8 @@ _LATTICE_WORK, _COARSE_WORK = 2**21, 2**27
 _MOST_HEAVY = 6
 # The rounding of an average of at most 64 cases (Lemma 28).
 _OF_CASES = 2.0**-48
+# Bounds of sets of up to so many ranks are remembered, for so many rows at least.
+_BITS, _MOST_ALONE = 60, 256
 # How often a row's first guess may be moved by one.
 _MOST_MOVES = 12
 
@@ -97,13 +100,8 @@ def build_ladder(
     n, period = len(rest), coin_period(rest)
     turns = rest / (2 * period)
     deepest = min(n, math.ceil(5 * math.sqrt(n)))
-    tables = [build_coins(turns, degree, deepest, most_nodes, apart)]
-    if tables[0].degree < degree and not apart:
-        for rung in (r for r in _RUNGS if r < deepest):
-            table = build_coins(turns, degree, rung, most_nodes, apart)
-            degree = table.degree
-            tables = [t for t in tables if t.degree != degree or t.most > rung] + [table]
-        tables.sort(key=lambda t: -t.degree)
+    rungs = [deepest, *(rung for rung in _RUNGS if rung < deepest)]
+    tables = build_coins(turns, degree, rungs[:1] if apart else rungs, most_nodes, apart)[::-1]
     pick = np.full(n + 1, -1, dtype=np.int64)
     counts = np.zeros((len(tables), n + 1), dtype=np.int64)
     size = max(len(t.node) for t in tables)
@@ -197,7 +195,8 @@ class Ranks:
         """Bound the guarantee of a set of features of a row by its cut, an ulp outward."""
         fixed = np.array(sorted(self.places[u] for u in chosen), dtype=np.int64)
         room = np.empty(ladder.whole.shape[1])
-        lower, upper = bound_set(ladder, fixed, len(fixed), cut, room)
+        cut += 0.5 * float(self.magnitudes[fixed].sum())
+        lower, upper, *_ = bound_pair(ladder, fixed, len(fixed), (cut, cut), room)
         return max(math.nextafter(lower, -1.0), 0.0), min(math.nextafter(upper, 2.0), 1.0)
 
     @cached_property
@@ -217,7 +216,7 @@ class Ranks:
     def decays(self) -> bool:
         """Whether products decay, so that common sets have tables of the largest degree."""
         first = self.ladder(0)
-        return bool(first.degree[first.pick[min(_RUNGS[3], len(first.pick) - 1)]] == EFFORTS[0][0])
+        return bool(first.degree[first.pick[min(_COMMON, len(first.pick) - 1)]] == EFFORTS[0][0])
 
     @property
     def nbytes(self) -> int:
@@ -251,64 +250,118 @@ def _clamped(value: Fraction) -> float:
     return float(max(min(value, largest), -largest))
 
 
-# --- one set -------------------------------------------------------------------------------------
+# --- a set, and the same without its last rank ---------------------------------------------------
+
+
+class Pair(NamedTuple):
+    """Bounds of the guarantee of some ranks, and of all of them but the last."""
+
+    lower: float
+    upper: float
+    lower_before: float
+    upper_before: float
 
 
 @kernel
-def bound_set(
-    ladder: Ladder, fixed: NDArray[np.int64], size: int, cut: float, room: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Bound the guarantee with the first ``size`` of some ranks fixed, in ascending order.
+def bound_pair(
+    ladder: Ladder,
+    fixed: NDArray[np.int64],
+    size: int,
+    cuts: tuple[float, float],
+    room: NDArray[np.float64],
+) -> Pair:
+    """Bound the guarantee with the first ``size`` of some ranks fixed, and without the last.
 
-    ``cut`` is that of nothing fixed, and ``room`` as long as the tables have nodes. Bounds of
-    ``(0, 1)`` mean that there is no table (Propositions 200 and 201, Lemma 28).
+    The ranks ascend. ``cuts`` are how far the centre of what is free is inside the class, with all
+    of them fixed and without the last; ``room`` is as long as the tables have nodes. Bounds of
+    ``(0, 1)`` mean that there is no table (Propositions 200 and 201).
     """
-    first = ladder.heavy
-    free = np.empty(_MOST_HEAVY)
-    cases, heavies = 1, 0
-    at = 0
-    for rank in range(first):
-        if at < size and fixed[at] == rank:
-            at += 1
-        else:
-            free[heavies] = 0.5 * ladder.magnitudes[rank]
-            heavies += 1
-            cases *= 2
     last = size - 2 if ladder.apart else size - 1
-    index = max(fixed[last] + 1 - first, 0) if last >= 0 else 0
+    index = max(fixed[last] + 1 - ladder.heavy, 0) if last >= 0 else 0
     t = ladder.pick[index]
     if t < 0:
-        return 0.0, 1.0
-    count = ladder.counts[t, index]
-    product, whole = room[:count], ladder.whole[t]
-    for i in range(count):
+        return Pair(0.0, 1.0, 0.0, 1.0)
+    product, whole = room[: ladder.counts[t, index]], ladder.whole[t]
+    for i in range(len(product)):
         product[i] = whole[i]
-    for j in range(at, size):
-        inverse = ladder.inverse[t, fixed[j] - first]
-        for i in range(count):
-            product[i] *= inverse[i]
+    lower, upper = 0.0, 1.0
     for j in range(size):
-        cut += 0.5 * ladder.magnitudes[fixed[j]]
+        if j == size - 1:
+            lower, upper = _bound(ladder, t, product, fixed, size - 1, cuts[1])
+        if fixed[j] >= ladder.heavy:
+            inverse = ladder.inverse[t, fixed[j] - ladder.heavy]
+            for i in range(len(product)):
+                product[i] *= inverse[i]
+    here = _bound(ladder, t, product, fixed, size, cuts[0])
+    return Pair(here[0], here[1], lower, upper)
+
+
+@inner
+def _bound(
+    ladder: Ladder,
+    t: int,
+    product: NDArray[np.float64],
+    fixed: NDArray[np.int64],
+    size: int,
+    cut: float,
+) -> tuple[float, float]:
+    """Bound the guarantee of a set from its product, by a table (Corollary 19)."""
     of = ladder.nodes[t]
-    nodes = Nodes(of[0], of[1], of[2], of[3])
+    nodes, degree, error = Nodes(of[0], of[1], of[2], of[3]), ladder.degree[t], ladder.error[t]
+    beta, blur = cut / ladder.period, ladder.blur / ladder.period
+    if ladder.heavy == 0:
+        return coin_bounds(nodes, product, degree, error, beta, blur)
+    # Heavy ranks that are free add half of what they are, or take it off (Lemma 28).
     lower, upper = 0.0, 0.0
-    for case in range(cases):
-        here = cut
-        for i in range(heavies):
-            here += free[i] if (case >> i) & 1 else -free[i]
-        low, high = coin_bounds(
-            nodes,
-            product,
-            ladder.degree[t],
-            ladder.error[t],
-            here / ladder.period,
-            ladder.blur / ladder.period,
-        )
-        lower += low
-        upper += high
-    if heavies > 0:
-        return max(lower / cases - _OF_CASES, 0.0), min(upper / cases + _OF_CASES, 1.0)
-    return lower, upper
+    for case in range(1 << ladder.heavy):
+        here, at, doubled = beta, 0, False
+        for rank in range(ladder.heavy):
+            above = (case >> rank) & 1
+            if at < size and fixed[at] == rank:
+                at += 1
+                doubled |= above == 1  # a rank that is fixed has one case
+            else:
+                half = 0.5 * ladder.magnitudes[rank] / ladder.period
+                here += half if above == 1 else -half
+        if not doubled:
+            low, high = coin_bounds(nodes, product, degree, error, here, blur)
+            lower += low
+            upper += high
+    cases = 1 << ladder.heavy
+    for j in range(size):
+        if fixed[j] < ladder.heavy:
+            cases //= 2
+    return max(lower / cases - _OF_CASES, 0.0), min(upper / cases + _OF_CASES, 1.0)
+
+
+class Memo(NamedTuple):
+    """Bounds by what is fixed and the class: rows with the same facts and the same cut share them.
+
+    A set of ranks is a key while it fits the bits of an integer. A memo may have no room at all.
+    """
+
+    keys: NDArray[np.uint64]
+    pairs: NDArray[np.float64]  # (keys, 4)
+
+
+def new_memo(rows: int, ranks: int) -> Memo:
+    """Return an empty memo; without room where it would not pay."""
+    room = 2 ** min((2 * rows).bit_length(), 15) if rows >= _MOST_ALONE and ranks <= _BITS else 0
+    return Memo(np.zeros(room, dtype=np.uint64), np.empty((room, 4)))
+
+
+@inner
+def _place(memo: Memo, chosen: NDArray[np.int64], k: int, positive: bool) -> tuple[int, np.uint64]:
+    """Return where a set is, or may be, and its key; -1 where no place is free."""
+    key = np.uint64(3 if positive else 2) << np.uint64(_BITS)
+    for i in range(k):
+        key |= np.uint64(1) << np.uint64(chosen[i])
+    at = int((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)) % len(memo.keys)
+    for _ in range(8):
+        if memo.keys[at] == key or memo.keys[at] == np.uint64(0):
+            return at, key
+        at = (at + 1) % len(memo.keys)
+    return -1, key
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -328,66 +381,6 @@ class Aim(NamedTuple):
     final: bool
 
 
-@inner
-def _next(members: Members, r: int, j: int) -> int:
-    """Return the next rank that is a member of a row, or the end."""
-    while j < len(members.features) and not (members.fixable[j] & helps(members, r, j)):
-        j += 1
-    return j
-
-
-class _Walk(NamedTuple):
-    """The members of a row fixed so far, and half of what the first k of them sum to."""
-
-    chosen: NDArray[np.int64]
-    halves: NDArray[np.float64]
-    room: NDArray[np.float64]
-
-
-@inner
-def _extend(members: Members, r: int, magnitudes: NDArray[np.float64], walk: _Walk, k: int) -> bool:
-    """Fix the next member after the first k; False if there is none."""
-    j = walk.chosen[k - 1] + 1 if k > 0 else 0
-    while j < len(members.features) and not (members.fixable[j] & helps(members, r, j)):
-        j += 1
-    if j == len(members.features):
-        return False
-    walk.chosen[k] = j
-    walk.halves[k + 1] = walk.halves[k] + 0.5 * magnitudes[j]
-    return True
-
-
-@inner
-def _guess(
-    members: Members,
-    r: int,
-    cut: float,
-    tails: NDArray[np.float64],
-    aim: Aim,
-    magnitudes: NDArray[np.float64],
-    walk: _Walk,
-) -> int:
-    """Return the first k that suffices for a normal law with this fourth cumulant.
-
-    Nothing suffices for an infinite quantile: then it is as many as there may be.
-    """
-    bend = (aim.quantile * aim.quantile - 3.0) * aim.quantile / 12.0  # Cornish and Fisher
-    k, j = 0, 0
-    passed = 0.0  # the variance of free ranks before rank j: added up, so that nothing cancels
-    while k < aim.most:
-        left = max(passed + tails[0, j], 1e-300)
-        bound = math.sqrt(left) * (aim.quantile - bend * tails[1, j] / (left * left))
-        if aim.quantile < np.inf and cut + walk.halves[k] >= bound:
-            break
-        if not _extend(members, r, magnitudes, walk, k):
-            break
-        for i in range(j, walk.chosen[k]):
-            passed += 0.25 * magnitudes[i] * magnitudes[i]
-        j = walk.chosen[k] + 1
-        k += 1
-    return k
-
-
 @kernel
 def search_rows(
     members: Members,
@@ -395,73 +388,97 @@ def search_rows(
     tails: NDArray[np.float64],
     aim: Aim,
     ladder: Ladder,
+    memo: Memo,
     answers: Answers,
 ) -> None:
     """Find for each row the smallest k with ``v_k >= delta > v_{k-1}``, both proved.
 
-    A row walks down the ranking and fixes members until a normal law says that they suffice; the
-    tables then bound the guarantee of that many and of one fewer. How a size is guessed does not
-    matter: by Corollary 6 the answer is the smallest such k, however it was found.
+    A row walks down the ranking and fixes members until a normal law with this fourth cumulant says
+    that they suffice; the tables then bound the guarantee of that many and of one fewer. How a size
+    is guessed does not matter: by Corollary 6 the answer is the smallest such k, however it was
+    found. Nothing suffices for an infinite quantile: then it is as many as there may be.
     """
-    n = len(members.features)
-    walk = _Walk(np.empty(n + 1, dtype=np.int64), np.zeros(n + 2), np.empty(len(ladder.whole[0])))
-    reach = 0.5 * ladder.magnitudes.sum()
+    features, magnitudes = members.features, ladder.magnitudes
+    upward, fixable = members.upward, members.fixable
+    n = len(features)
+    chosen = np.empty(n + 1, dtype=np.int64)
+    halves = np.zeros(n + 2)  # what the first k members sum to, halved
+    room = np.empty(len(ladder.whole[0]))
+    reach = 0.5 * magnitudes.sum()
+    quantile = min(aim.quantile, 1e3)
+    bend = (quantile * quantile - 3.0) * quantile / 12.0  # Cornish and Fisher
     for r in range(len(members.rows)):
-        k = _guess(members, r, cuts[r], tails, aim, ladder.magnitudes, walk)
-        size, here, before = _certified(members, r, cuts[r], aim, ladder, walk, reach, k)
-        if size >= 0:
-            answers.size[r] = size
-            answers.lower[r], answers.upper[r] = here
-            answers.before[r] = before
-
-
-@inner
-def _certified(
-    members: Members,
-    r: int,
-    cut: float,
-    aim: Aim,
-    ladder: Ladder,
-    walk: _Walk,
-    reach: float,
-    k: int,
-) -> tuple[int, tuple[float, float], float]:
-    """Move a guess until its guarantee and that of one fewer are on two sides of the level.
-
-    Returns the size, -1 if that fails, its bounds, and the upper one of one fewer.
-    """
-    level = aim.level
-    here, before = (0.0, 1.0), (0.0, 0.0)
-    known, known_before = False, False
-    for _ in range(_MOST_MOVES):
-        if not known:
-            here = _bounds(ladder, walk, k, cut, reach)
-        if here[1] < level.low:
-            if k == aim.most:
-                return k, here, 0.0
-            if not _extend(members, r, ladder.magnitudes, walk, k):
+        row, positive, cut = members.rows[r], members.positive[r], cuts[r]
+        k, j = 0, 0
+        passed = 0.0  # the variance of free ranks before rank j: added up, so that nothing cancels
+        while k < aim.most:
+            left = max(passed + tails[0, j], 1e-300)
+            bound = math.sqrt(left) * (quantile - bend * tails[1, j] / (left * left))
+            if quantile < 1e3 and cut + halves[k] >= bound:
                 break
-            before = here
-            known, known_before = False, True
+            while j < n and not (fixable[j] & ((row[features[j]] == upward[j]) == positive)):
+                passed += 0.25 * magnitudes[j] * magnitudes[j]
+                j += 1
+            if j == n:
+                break
+            chosen[k] = j
+            halves[k + 1] = halves[k] + 0.5 * magnitudes[j]
+            j += 1
             k += 1
-        elif here[0] < level.high:
-            break
-        else:
-            if k > 0 and not known_before:
-                before = _bounds(ladder, walk, k - 1, cut, reach)
-            if k == 0 or before[1] < level.low or (aim.final and before[0] < level.high):
-                return k, here, before[1] if k > 0 else 0.0
-            if before[0] < level.high:
+        for _ in range(_MOST_MOVES):
+            found = _judged(ladder, memo, chosen, k, positive, cut, halves, reach, room)
+            level = aim.level
+            too_much = k > 0 and found.lower_before >= level.high
+            minimal = k == 0 or found.upper_before < level.low or (aim.final and not too_much)
+            short = found.upper < level.low
+            if (found.lower >= level.high and minimal) or (k == aim.most and short):
+                answers.size[r], answers.before[r] = k, found.upper_before
+                answers.lower[r], answers.upper[r] = found.lower, found.upper
                 break
-            here = before
-            known, known_before = True, False
-            k -= 1
-    return -1, here, 0.0
+            if too_much:
+                k -= 1
+            elif short and k < aim.most:
+                j = next_member(members, r, chosen[k - 1] + 1 if k > 0 else 0)
+                if j == n:
+                    break
+                chosen[k] = j
+                halves[k + 1] = halves[k] + 0.5 * magnitudes[j]
+                k += 1
+            else:
+                break
 
 
 @inner
-def _bounds(ladder: Ladder, walk: _Walk, k: int, cut: float, reach: float) -> tuple[float, float]:
-    """Bound the guarantee of the first k members; certainty is known as such (Proposition 8)."""
-    if cut + walk.halves[k] >= reach - walk.halves[k] + 2.0 * ladder.blur:
-        return 1.0, 1.0
-    return bound_set(ladder, walk.chosen, k, cut, walk.room)
+def _judged(
+    ladder: Ladder,
+    memo: Memo,
+    chosen: NDArray[np.int64],
+    k: int,
+    positive: bool,
+    cut: float,
+    halves: NDArray[np.float64],
+    reach: float,
+    room: NDArray[np.float64],
+) -> Pair:
+    """Bound the guarantee of the first k members, and of one fewer; certainty is known as such.
+
+    It is where all that is free together cannot use up the margin (Proposition 8).
+    """
+    at, key = -1, np.uint64(0)
+    if len(memo.keys) > 0:
+        at, key = _place(memo, chosen, k, positive)
+        if at >= 0 and memo.keys[at] == key:
+            known = memo.pairs[at]
+            return Pair(known[0], known[1], known[2], known[3])
+    before = halves[max(k - 1, 0)]
+    found = bound_pair(ladder, chosen, k, (cut + halves[k], cut + before), room)
+    if cut + 2.0 * halves[k] >= reach + 2.0 * ladder.blur:
+        found = Pair(1.0, 1.0, found.lower_before, found.upper_before)
+    if k > 0 and cut + 2.0 * before >= reach + 2.0 * ladder.blur:
+        found = Pair(found.lower, found.upper, 1.0, found.upper_before)
+    if at >= 0:
+        memo.keys[at] = key
+        pair = memo.pairs[at]
+        pair[0], pair[1] = found.lower, found.upper
+        pair[2], pair[3] = found.lower_before, found.upper_before
+    return found

@@ -13,7 +13,7 @@ which on they matter: a set looks at the first few of them, and one error covers
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -345,7 +345,7 @@ def build(
                 factors[:, 0][sizes < _LEAST], factors[:, 1][sizes < _LEAST] = _LEAST, 0.0
                 sizes = np.maximum(sizes, _LEAST)
             left = _without_smallest(sizes, size)
-            chosen = _choose(k, left[size], degree, min(most_nodes, max(_MOST_CELLS // n, 1)))
+            chosen = _choose(k, left[size], degree, min(most_nodes, max(_MOST_CELLS // n, 1)), 2)
         if chosen is not None:
             break
         degree //= 2
@@ -401,22 +401,22 @@ def _survivors(
     for at_all, _ in known.values():
         bound *= np.clip(np.hypot(at_all[0, :degree], at_all[1, :degree]), math.exp(-1), 1.0)
     k = np.arange(1.0, degree + 1)
-    least = _next_to_nothing(k, degree) * math.exp(-size)
+    least = _next_to_nothing(k, degree, 2) * math.exp(-size)
     _rule_out(laws.start, turns, laws.chance, direct, bound, least)
     found: NDArray[np.float64] = k[bound >= least]
     return found
 
 
-def _moves(k: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
-    """Return how much a product of size 1 moves a bound at each node (Proposition 200)."""
+def _moves(k: NDArray[np.float64], degree: int, parts: int) -> NDArray[np.float64]:
+    """Return how much a product of size 1, of one part or two, moves a bound at each node."""
     vaaler, fejer = coefficient_table(k, degree)
-    moves: NDArray[np.float64] = 2 * (vaaler + fejer)
+    moves: NDArray[np.float64] = parts * vaaler + 2 * fejer
     return moves
 
 
-def _next_to_nothing(k: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+def _next_to_nothing(k: NDArray[np.float64], degree: int, parts: int) -> NDArray[np.float64]:
     """Return below which size products at each node are as good as 0, all together."""
-    return _NEXT_TO_NOTHING / degree**2 / _moves(k, degree)
+    return _NEXT_TO_NOTHING / degree**2 / _moves(k, degree, parts)
 
 
 @kernel
@@ -477,14 +477,14 @@ def _fill(
 
 
 def _without_smallest(sizes: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Return the products of all factors but the s smallest, for s = 0 to ``size``, in logarithms.
+    """Return the products of all factors but the s smallest, for s = 0 to ``size``.
 
-    They are held at 0, and a hundredth above what they are, for sums of a million logarithms.
+    They are a hundredth above what they are, for sums of a million logarithms.
     """
     logs = np.log(sizes)
     smallest = np.sort(np.partition(logs, size - 1, axis=0)[:size], axis=0) if size else logs[:0]
     whole = logs.sum(axis=0)[None]
-    return np.concatenate([whole, whole - np.cumsum(smallest, axis=0)]) + 0.01
+    return np.exp(np.concatenate([whole, whole - np.cumsum(smallest, axis=0)]) + 0.01)
 
 
 # --- fair coins ----------------------------------------------------------------------------------
@@ -502,90 +502,121 @@ def coin_period(magnitudes: NDArray[np.float64]) -> float:
 
 
 def build_coins(
-    turns: NDArray[np.float64], degree: int, index: int, most_nodes: int, apart: bool
-) -> Table:
-    """Tabulate fair coins: units that contribute ``± turns`` of a period, ranked by size.
+    turns: NDArray[np.float64],
+    degree: int,
+    rungs: Sequence[int],
+    most_nodes: int,
+    apart: bool = False,
+) -> list[Table]:
+    """Tabulate fair coins: ranked units that contribute ``± turns`` of a period.
 
     Parameters
     ----------
     turns : ndarray of float64, shape (n,)
-        In decreasing order: half the magnitude of each unit, over the period.
+        Half the magnitude of each unit, over the period.
     degree : int
-        A power of two. It is halved until sets of index ``index`` need no more than
-        ``most_nodes`` nodes.
-    index : int
-        The table knows sets of up to this index.
+        A power of two.
+    rungs : sequence of int
+        In descending order, indices up to which tables know sets. The first table knows all of
+        them; while its degree is halved, so that sets look at no more than ``most_nodes`` nodes,
+        tables of higher degrees may know those of less.
     most_nodes : int
-    apart : bool
+    apart : bool, default=False
         Whether one unit of a set may lie apart from the others. The index of a set is how many of
         the first units it, or the rest of it, lies among.
 
     Returns
     -------
-    Table
-        Of one part.
+    list of Table
+        Of one part each, one a degree, from the coarsest to the finest.
 
     References
     ----------
     Proposition 200. The factors are cosines (Corollary 19).
     """
+    k = np.arange(1.0, degree + 1)
+    least = _next_to_nothing(k, degree, 1)
+    product, smallest = np.ones(degree), np.full(degree, 1.0 if apart else 0.0)
+    end, reached = len(turns), 0
+    tables: list[Table] = []
+
+    def choose(each: int) -> _Chosen | None:
+        if each > degree:
+            return None
+        return _choose(k[:each], product[:each] * (1 + 1e-9), each, most_nodes, 1)
+
+    for rung in rungs:
+        _multiply_cosines(turns[rung:end], least, product, smallest)
+        end = rung
+        # The highest degree will often do; else up from 1, or from that of the last table.
+        each = 2 * reached if tables else degree
+        chosen = choose(each)
+        if not tables and chosen is None:
+            each, chosen = 1, choose(1)
+        found = chosen
+        while chosen is not None:
+            found, reached = chosen, each
+            each *= 2
+            chosen = choose(each)
+        if found is not None:
+            at = found.at
+            tables.append(
+                _coin_table(turns, reached, rung, k[at], product[at], smallest[at], found)
+            )
+    return tables
+
+
+def _coin_table(
+    turns: NDArray[np.float64],
+    degree: int,
+    rung: int,
+    k: NDArray[np.float64],
+    product: NDArray[np.float64],
+    smallest: NDArray[np.float64],
+    chosen: _Chosen,
+) -> Table:
+    """Tabulate the chosen nodes, from the product of all ranks behind a rung at each."""
     n = len(turns)
-    index = min(index, n)
-    while True:
-        k = np.arange(1.0, degree + 1)
-        product, smallest = np.empty(degree), np.empty(degree)
-        _multiply_tail(turns[index:], _next_to_nothing(k, degree), apart, product, smallest)
-        chosen = _choose(k, np.log(np.maximum(product, 1e-300)) + 1e-9, degree, most_nodes)
-        if chosen is not None:
-            break
-        degree //= 2
-    at = chosen.at
-    factors = np.empty((n, 1, len(at)))
-    _fill_cosines(turns, k[at], factors)
+    factors = np.empty((n, 1, len(k)))
+    _fill_cosines(turns, k, factors)
     sizes = np.abs(factors[:, 0])
     factors[:, 0][sizes < _LEAST] = _LEAST
-    left = np.empty((index + 1, len(at)))
-    product, smallest = product[at], smallest[at]
-    left[index] = product
-    for j in range(index - 1, -1, -1):
+    left = np.empty((rung + 1, len(k)))
+    left[rung] = product
+    for j in range(rung - 1, -1, -1):
         product = product * np.maximum(sizes[j], smallest)
         smallest = np.minimum(sizes[j], smallest)  # stays 0 if none may lie apart
         left[j] = product
-    left = np.log(np.maximum(left, 1e-300)) + 1e-9
-    reach = float(turns.sum())
-    return _table(factors, left, k[at], 1.0, degree, n * TRIG_ERROR, reach, chosen)
+    left *= 1 + 1e-9
+    return _table(factors, left, k, 1.0, degree, n * TRIG_ERROR, float(turns.sum()), chosen)
 
 
 @kernel
-def _multiply_tail(
+def _multiply_cosines(
     turns: NDArray[np.float64],
     least: NDArray[np.float64],
-    apart: bool,
     product: NDArray[np.float64],
     smallest: NDArray[np.float64],
 ) -> None:
-    """Write the product of all cosines, but the smallest if it may lie apart, at nodes 1, 2, ...
+    """Multiply the cosines of some ranks into the products at nodes 1, 2, ... (Proposition 200).
 
-    ``smallest`` is that one, or 0. Products below what a node needs at least are written as 0
-    (Proposition 200).
+    Of all ranks the smallest is kept apart, unless it is 0: then none is. Products below what a
+    node needs at least become 0.
     """
     for low in range(0, len(product), _BLOCK):
-        size = min(_BLOCK, len(product) - low)
-        for i in range(low, low + size):
-            product[i] = 1.0
-            smallest[i] = 1.0 if apart else 0.0
+        high = min(low + _BLOCK, len(product))
         for j in range(len(turns) - 1, -1, -1):
             alive = 0
-            for i in range(low, low + size):
-                cosine = abs(sin_cos_turns((i + 1.0) * turns[j])[1])
-                product[i] *= max(cosine, smallest[i])
-                smallest[i] = min(cosine, smallest[i])  # stays 0
+            for i in range(low, high):
                 alive += int(product[i] >= least[i])
             if alive == 0:
                 break
-        for i in range(low, low + size):
-            if product[i] < least[i]:
-                product[i] = 0.0
+            for i in range(low, high):
+                cosine = abs(sin_cos_turns((i + 1.0) * turns[j])[1])
+                product[i] *= max(cosine, smallest[i])
+                smallest[i] = min(cosine, smallest[i])
+        for i in range(low, high):
+            product[i] = product[i] if product[i] >= least[i] else 0.0
 
 
 @kernel
@@ -621,9 +652,9 @@ def bound_sum(
     ----------
     Corollary 19; Table 4, lines 2 to 7.
     """
-    least = _next_to_nothing(np.arange(1.0, degree + 1), degree)
+    least = _next_to_nothing(np.arange(1.0, degree + 1), degree, 1)
     middle, radius = _sum_up(turns, least, degree, min(max(beta, -0.5), 0.5))
-    error = _error(degree, len(turns), degree, len(turns) * TRIG_ERROR, float(turns.sum()))
+    error = _error(degree, len(turns), degree, len(turns) * TRIG_ERROR, float(turns.sum()), 1)
     radius += error + _NEXT_TO_NOTHING / degree + (1 + 4 * degree) * blur
     return max(middle - radius, 0.0), min(middle + radius, 1.0)
 
@@ -668,21 +699,27 @@ class _Chosen(NamedTuple):
 
 
 def _choose(
-    k: NDArray[np.float64], logs: NDArray[np.float64], degree: int, most_nodes: int
+    k: NDArray[np.float64], left: NDArray[np.float64], degree: int, most_nodes: int, parts: int
 ) -> _Chosen | None:
     """Choose the nodes that move a bound most; None if those left out would move it too much.
 
-    ``logs`` are logarithms of what products are at most.
+    ``left`` is what products are at most.
     """
-    moved = _moves(k, degree) * np.exp(np.minimum(logs, 0.0))
+    alive = np.flatnonzero(left)
+    moved = _moves(k[alive], degree, parts) * np.minimum(left[alive], 1.0)
+    dropped = 0.0
+    if len(alive) > most_nodes:
+        order = np.argpartition(-moved, most_nodes)
+        dropped = float(moved[order[most_nodes:]].sum()) * (1 + 1e-9)
+        if dropped > _LEFT_OUT / degree and degree > 1:
+            return None
+        alive, moved = alive[order[:most_nodes]], moved[order[:most_nodes]]
     order = np.argsort(moved, kind="stable")
-    sums = np.cumsum(moved[order]) * (1 + 1e-9)
+    sums = (dropped + np.cumsum(moved[order])) * (1 + 1e-9)
     harmless = int(np.searchsorted(sums, _NEXT_TO_NOTHING / degree, side="right"))
-    drop = max(harmless, len(k) - most_nodes)
-    dropped = float(sums[drop - 1]) if drop else 0.0
-    if dropped > _LEFT_OUT / degree and degree > 1:
-        return None
-    return _Chosen(np.sort(order[drop:]), dropped)
+    if harmless:
+        dropped = float(sums[harmless - 1])
+    return _Chosen(np.sort(alive[order[harmless:]]), dropped)
 
 
 def _table(
@@ -697,10 +734,10 @@ def _table(
 ) -> Table:
     """Put a table together, with its error: Proposition 200 and Table 4, lines 1 and 2.
 
-    ``left`` has the logarithms of what products are at most, for every index and node.
+    ``left`` is what products are at most, for every index and node.
     """
     n, most = len(factors), len(left) - 1
-    matters = left >= np.log(_LATER / degree / max(len(k), 1) / _moves(k, degree))
+    matters = left >= _LATER / degree / max(len(k), 1) / _moves(k, degree, factors.shape[1])
     first = np.where(matters.any(axis=0), matters.argmax(axis=0), most + 1)
     squares = (factors * factors).sum(axis=1)
     # Nothing is divided that may have underflowed.
@@ -718,14 +755,16 @@ def _table(
     whole[0] = 1.0
     _multiply(factor, whole)
     left_out = chosen.dropped + (_NEXT_TO_NOTHING + _LATER) / degree
-    error = _error(degree, n, len(node), factor_error, spreads) + TAIL + left_out
+    error = _error(degree, n, len(node), factor_error, spreads, factor.shape[1]) + TAIL + left_out
     sign = 1.0 - 2.0 * (node % 2)
     return Table(degree, period, error, counts, node, sign, vaaler, fejer, whole, factor, inverse)
 
 
-def _error(degree: int, n: int, nodes: int, factor_error: float, spreads: float) -> float:
+def _error(
+    degree: int, n: int, nodes: int, factor_error: float, spreads: float, parts: int
+) -> float:
     """Return what is rounded in n factors and a sum over nodes: Table 4, lines 3 to 6."""
-    total = 2 * coefficient_sum(degree)
+    total = parts * coefficient_sum(degree)
     products = math.expm1(factor_error) + 1.001 * (4 * UNIT * 3 * n + TRIG_ERROR) + _MOVED
     sums = 4 * (nodes + 20) * UNIT * total
     return total * products + degree * UNIT * (30 * spreads + 4) + sums

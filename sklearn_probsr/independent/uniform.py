@@ -44,7 +44,7 @@ from sklearn_probsr.independent.certainty import (
     lattice_rows,
     write_members,
 )
-from sklearn_probsr.independent.ranks import EFFORTS, Aim, Ranks, heavy, search_rows
+from sklearn_probsr.independent.ranks import EFFORTS, Aim, Ranks, heavy, new_memo, search_rows
 from sklearn_probsr.independent.spectrum import bound_sum, build_coins, enclose
 from sklearn_probsr.laws._makers import independent
 from sklearn_probsr.laws._sources import Source, States
@@ -163,7 +163,7 @@ def _prefixes(values: list[int], capacity: int, steps: int, degree: int) -> list
         period = (math.isqrt(squares[first]) + 1) * math.ceil(SPREADS * 2**19) // 2**20
         period = min(period, totals[first]) + 1
         turns = np.array([v / (2 * period) for v in values[first:]])
-        table = build_coins(turns, degree, last - first, 4096, apart=False)
+        (table,) = build_coins(turns, degree, [last - first], 4096)
         for k in range(last, first - 1, -1):
             twice = 2 * capacity + 1 - totals[k]
             # Quotients are good to half an ulp of 1; beyond a period all is told.
@@ -459,7 +459,9 @@ def _search(ranks: Ranks, shown: _Shown, task: Task, answers: Answers) -> None:
         level = level.passed
     cuts = ranks.cuts(shown.rows, shown.positive)
     aim = Aim(level, quantile, most, final=False)
-    search_rows(members, cuts, ranks.tails, aim, ranks.ladder(0), answers)
+    # Rows of one class have one cut where nothing is forced.
+    memo = new_memo(len(cuts) if not ranks.forced else 0, n)
+    search_rows(members, cuts, ranks.tails, aim, ranks.ladder(0), memo, answers)
     # The tables have the last word on rows that are too long to count, unless a slack or a level
     # next to 1 asks for more care. Finer ones pay where products decay.
     careful = task.slack is not None or task.delta > _NEXT_TO_ONE
@@ -472,7 +474,7 @@ def _search(ranks: Ranks, shown: _Shown, task: Task, answers: Answers) -> None:
         again = answers.take(left)
         some = members._replace(rows=members.rows[left], positive=members.positive[left])
         aim = aim._replace(final=effort == last)
-        search_rows(some, cuts[left], ranks.tails, aim, ranks.ladder(effort), again)
+        search_rows(some, cuts[left], ranks.tails, aim, ranks.ladder(effort), new_memo(0, n), again)
         answers.put(left, again)
     np.nextafter(answers.lower, -1.0, out=answers.lower, where=answers.lower < 1)
     np.maximum(answers.lower, 0.0, out=answers.lower)
