@@ -258,7 +258,7 @@ def sufficient_reasons(
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at in a row. None: over background rows as
         many as need two billion numbers to be looked at, over independent features as many as make
-        sixty million terms of Fourier sums, or as there is time for if ``prove`` is True; over
+        100,000,000 terms of Fourier sums, or as there is time for if ``prove`` is True; over
         independent features with several classes 200,000 if it is True, and if it is "auto" 10,000
         and no more than make five million terms.
     time_limit : float, default=10.0

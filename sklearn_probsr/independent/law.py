@@ -1,7 +1,7 @@
 """The law of independent units before two classes, on divided tables.
 
 What comes in are a model and a source of its units' values; what goes out are answers to rows: sets
-that reach a level, with what was proved of them (`IndependentTables.together`), bounds of given
+that reach a level, with what was proved of them (`TabledLaw.together`), bounds of given
 sets and orders, and views for all other questions. What tables leave open is decided by exact
 counts of the view (`Costs`).
 """
@@ -53,7 +53,7 @@ __all__ = ["TabledLaw"]
 _CHUNK = 256
 # What the proofs of a row may cost, in nodes of a table at about half a nanosecond each: by
 # default, and in each second that they may take.
-_WORK, _EACH_SECOND = 60_000_000, 1_000_000_000
+_WORK, _EACH_SECOND = 100_000_000, 500_000_000
 _MUCH = 2**62
 # Bounds of given sets that are wider than this are looked at again.
 _WIDE = 5e-3
@@ -232,6 +232,11 @@ class TabledLaw(IndependentLaw):
                 word = "minimum"
             bounds = Enclosure.proved(float(sets.lower[j]), float(sets.upper[j]))
             found.write(i, [*task.include, *chosen], bounds, word, forced + least)
+            timed = task.effort.thorough and task.effort.max_evals is None
+            if (
+                timed and word != "minimum" and not proofs.kept[j]
+            ):  # the work that there is time for
+                found.stopped[i] = "time"
 
     def _without_some(self, batch: _Batch, level: Level, sets: Sets, proofs: Proofs) -> Proofs:
         """Return what is left of sets without some units, as far as it may reach the level."""

@@ -377,11 +377,15 @@ def _by_moments(
     away = grid - nearest  # exactly: a float and an integer next to it
     at = np.mod(nearest, points).astype(np.intp)
     turn = 2j * math.pi / points * np.arange(1.0, degree + 1)
+    moments, term = [], chances
+    for _ in range(_MOMENTS):
+        moments.append(np.bincount(at, term, points))
+        term = term * away
     total = np.zeros(degree, dtype=np.complex128)
     for r in range(_MOMENTS - 1, -1, -1):  # Horner's rule, of sum (i q)^r m_r / r!
-        moments = np.bincount(at, chances * away**r, points)
-        total = (np.conj(np.fft.rfft(moments)[1 : degree + 1]) + turn * total) / max(r, 1)
-    heights = math.sqrt(float((moments**2).sum()))
+        waves = np.conj(np.fft.rfft(moments[r])[1 : degree + 1])
+        total = (waves + turn * total) / max(r, 1)
+    heights = math.sqrt(float((moments[0] ** 2).sum()))
     transform = 20 * UNIT * math.log2(points) * math.sqrt(points) * heights
     # What is left out, and what is rounded, of Proposition 50.
     error = 8e-11 + 4.82 * ((len(turns) + 100) * UNIT + transform)

@@ -44,9 +44,9 @@ from sklearn_probsr.independent.certainty import (
     lattice_rows,
     write_members,
 )
+from sklearn_probsr.independent.makers import independent
 from sklearn_probsr.independent.ranks import EFFORTS, Aim, Ranks, heavy, new_memo, search_rows
 from sklearn_probsr.independent.spectrum import bound_sum, build_coins, enclose
-from sklearn_probsr.laws._makers import independent
 from sklearn_probsr.laws._sources import Source, States
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
