@@ -211,7 +211,7 @@ def lattice_cost(question: SubsetSum) -> float:
 
 
 def lattice(question: SubsetSum) -> Enclosure:
-    """Enclose the probability: exactly up to 53 values, to 13 digits beyond (Lemma 17)."""
+    """Enclose the probability: exactly up to 53 values, to 13 digits beyond (Table 1 line 3)."""
     return lattice_prefixes(question, 0)[0]
 
 

@@ -84,6 +84,7 @@ class Ladder(NamedTuple):
     period: float
     blur: float
     magnitudes: NDArray[np.float64]  # (heavy + n,)
+    reach: float  # half of what they sum to
 
     @property
     def nbytes(self) -> int:
@@ -114,7 +115,19 @@ def build_ladder(
     degrees = np.array([t.degree for t in tables], dtype=np.int64)
     error = np.array([t.error for t in tables])
     return Ladder(
-        pick, degrees, error, counts, nodes, whole, inverse, first, apart, period, blur, magnitudes
+        pick,
+        degrees,
+        error,
+        counts,
+        nodes,
+        whole,
+        inverse,
+        first,
+        apart,
+        period,
+        blur,
+        magnitudes,
+        0.5 * float(magnitudes.sum()),
     )
 
 
@@ -284,16 +297,16 @@ def bound_pair(
     product, whole = room[: ladder.counts[t, index]], ladder.whole[t]
     for i in range(len(product)):
         product[i] = whole[i]
-    lower, upper = 0.0, 1.0
-    for j in range(size):
-        if j == size - 1:
-            lower, upper = _bound(ladder, t, product, fixed, size - 1, cuts[1])
-        if fixed[j] >= ladder.heavy:
+    here, before = (0.0, 1.0), (0.0, 1.0)
+    for j in range(size + 1):
+        if j >= size - 1:  # all but the last are fixed, and then all
+            before = here
+            here = _bound(ladder, t, product, fixed, j, cuts[size - j])
+        if j < size and fixed[j] >= ladder.heavy:
             inverse = ladder.inverse[t, fixed[j] - ladder.heavy]
             for i in range(len(product)):
                 product[i] *= inverse[i]
-    here = _bound(ladder, t, product, fixed, size, cuts[0])
-    return Pair(here[0], here[1], lower, upper)
+    return Pair(here[0], here[1], before[0], before[1])
 
 
 @inner
@@ -305,33 +318,31 @@ def _bound(
     size: int,
     cut: float,
 ) -> tuple[float, float]:
-    """Bound the guarantee of a set from its product, by a table (Corollary 19)."""
+    """Bound the guarantee of a set from its product, by a table (Corollary 19).
+
+    Heavy ranks that are free add half of what they are, or take it off (Lemma 28).
+    """
     of = ladder.nodes[t]
     nodes, degree, error = Nodes(of[0], of[1], of[2], of[3]), ladder.degree[t], ladder.error[t]
-    beta, blur = cut / ladder.period, ladder.blur / ladder.period
-    if ladder.heavy == 0:
-        return coin_bounds(nodes, product, degree, error, beta, blur)
-    # Heavy ranks that are free add half of what they are, or take it off (Lemma 28).
-    lower, upper = 0.0, 0.0
+    blur = ladder.blur / ladder.period
+    lower, upper, cases = 0.0, 0.0, 0
     for case in range(1 << ladder.heavy):
-        here, at, doubled = beta, 0, False
+        beta, at, again = cut / ladder.period, 0, False
         for rank in range(ladder.heavy):
             above = (case >> rank) & 1
             if at < size and fixed[at] == rank:
                 at += 1
-                doubled |= above == 1  # a rank that is fixed has one case
+                again |= above == 1  # a rank that is fixed has one case
             else:
                 half = 0.5 * ladder.magnitudes[rank] / ladder.period
-                here += half if above == 1 else -half
-        if not doubled:
-            low, high = coin_bounds(nodes, product, degree, error, here, blur)
+                beta += half if above == 1 else -half
+        if not again:
+            low, high = coin_bounds(nodes, product, degree, error, beta, blur)
             lower += low
             upper += high
-    cases = 1 << ladder.heavy
-    for j in range(size):
-        if fixed[j] < ladder.heavy:
-            cases //= 2
-    return max(lower / cases - _OF_CASES, 0.0), min(upper / cases + _OF_CASES, 1.0)
+            cases += 1
+    off = _OF_CASES if cases > 1 else 0.0
+    return max(lower / cases - off, 0.0), min(upper / cases + off, 1.0)
 
 
 class Memo(NamedTuple):
@@ -394,17 +405,18 @@ def search_rows(
     """Find for each row the smallest k with ``v_k >= delta > v_{k-1}``, both proved.
 
     A row walks down the ranking and fixes members until a normal law with this fourth cumulant says
-    that they suffice; the tables then bound the guarantee of that many and of one fewer. How a size
-    is guessed does not matter: by Corollary 6 the answer is the smallest such k, however it was
-    found. Nothing suffices for an infinite quantile: then it is as many as there may be.
+    that they suffice; the tables then bound the guarantee of that many and of one fewer (Table 1
+    line 5). How a size is guessed does not matter: by Corollary 6 the answer is the smallest such
+    k, however it was found. Nothing suffices for an infinite quantile: then it is as many as there
+    may be.
     """
     features, magnitudes = members.features, ladder.magnitudes
     upward, fixable = members.upward, members.fixable
     n = len(features)
     chosen = np.empty(n + 1, dtype=np.int64)
-    halves = np.zeros(n + 2)  # what the first k members sum to, halved
+    halves = np.empty(n + 2)  # what the first k members sum to, halved
+    halves[0] = 0.0
     room = np.empty(len(ladder.whole[0]))
-    reach = 0.5 * magnitudes.sum()
     quantile = min(aim.quantile, 1e3)
     bend = (quantile * quantile - 3.0) * quantile / 12.0  # Cornish and Fisher
     for r in range(len(members.rows)):
@@ -426,7 +438,7 @@ def search_rows(
             j += 1
             k += 1
         for _ in range(_MOST_MOVES):
-            found = _judged(ladder, memo, chosen, k, positive, cut, halves, reach, room)
+            found = _judged(ladder, memo, chosen, k, positive, cut, halves, room)
             level = aim.level
             too_much = k > 0 and found.lower_before >= level.high
             minimal = k == 0 or found.upper_before < level.low or (aim.final and not too_much)
@@ -457,7 +469,6 @@ def _judged(
     positive: bool,
     cut: float,
     halves: NDArray[np.float64],
-    reach: float,
     room: NDArray[np.float64],
 ) -> Pair:
     """Bound the guarantee of the first k members, and of one fewer; certainty is known as such.
@@ -472,9 +483,10 @@ def _judged(
             return Pair(known[0], known[1], known[2], known[3])
     before = halves[max(k - 1, 0)]
     found = bound_pair(ladder, chosen, k, (cut + halves[k], cut + before), room)
-    if cut + 2.0 * halves[k] >= reach + 2.0 * ladder.blur:
+    certain = ladder.reach + 2.0 * ladder.blur
+    if cut + 2.0 * halves[k] >= certain:
         found = Pair(1.0, 1.0, found.lower_before, found.upper_before)
-    if k > 0 and cut + 2.0 * before >= reach + 2.0 * ladder.blur:
+    if k > 0 and cut + 2.0 * before >= certain:
         found = Pair(found.lower, found.upper, 1.0, found.upper_before)
     if at >= 0:
         memo.keys[at] = key

@@ -4,7 +4,7 @@ What comes in is a row before a divided table, and its candidates in an order in
 before what is above it. All up-sets of the size are gone through, depth first. A set's product is
 that of its parent, divided by one more factor, and is turned by what fixing the unit moves the
 cut: so the bound of a set is one sum of products of real numbers, and no sine is computed on the
-way (Proposition 201).
+way (Proposition 202).
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _sum(weights: NDArray[np.float64], line: NDArray[np.float64]) -> float:
 
 @inner
 def _width(table: Table, scene: Scene, m: int, n: int) -> float:
-    """Return what an upper bound lies above its sum (Proposition 201)."""
+    """Return what an upper bound lies above its sum (Proposition 202)."""
     turned = (m + 2.0) * (2.0 * TRIG_ERROR + 8.0 * UNIT) + 8.0 * (n + 4.0) * UNIT
     turned *= 2.0 * coefficient_sum(table.degree)
     radius = 1.0 / (table.degree + 1.0) + table.error + turned

@@ -91,7 +91,7 @@ def uniform(model: Model, distribution: Any) -> Law:
 
 
 def enclose_sum(question: SubsetSum, level: Level, tol: float, degree: int) -> Enclosure:
-    """Enclose a probability by the characteristic function of its sum (Corollary 19).
+    """Enclose a probability by the characteristic function of its sum (Table 1 line 4).
 
     Parameters
     ----------
