@@ -2,7 +2,7 @@
 
 from sphinx.util.nodes import make_refnode
 
-PLACES = ("results", "extend", "exceptions", "adapters")
+PLACES = ("", "results.", "extend.", "exceptions.", "adapters.")
 
 
 def resolve(app, env, node, contnode):
@@ -11,7 +11,7 @@ def resolve(app, env, node, contnode):
         return None
     objects = env.get_domain("py").objects
     for place in PLACES:
-        name = f"sklearn_probsr.{place}.{node['reftarget']}"
+        name = f"sklearn_probsr.{place}{node['reftarget']}"
         if name in objects:
             entry = objects[name]
             return make_refnode(
