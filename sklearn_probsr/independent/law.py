@@ -403,7 +403,7 @@ def _bounded(
     tol: float,
 ) -> Enclosure:
     """Bound the guarantee of a set by tables, the coarse one first where it may do."""
-    beta, blur = cut[0], cut[1] + tables._doubt
+    beta, blur = cut[0], cut[1] + tables.doubt
     change = far_change(tables.shared.inner.far, abs(beta) + blur)
     best = Enclosure(0.0, 1.0)
     ways = (tables.coarse, tables.sharp) if delta is not None or tol >= ROUGH else (tables.sharp,)

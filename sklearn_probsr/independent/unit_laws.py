@@ -98,32 +98,35 @@ class Tables:
 
     # --- tables ------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def laws(self) -> UnitLaws:
         """The values of all units in turns from their means, one behind the other."""
-        n = len(self.shared.centre)
+        return self._values[0]
+
+    @property
+    def doubt(self) -> float:
+        """What all values are off by together, beside what a cut is rounded by."""
+        return self._values[1]
+
+    @cached_property
+    def _values(self) -> tuple[UnitLaws, float]:
+        n, doubt = len(self.shared.centre), 0.0
         each: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
         for u in range(n):
             if isinstance(self.shared, CrowdShared):
                 law = self.shared._law(u)
                 each.append((law.shares * law.width - law.centre, law.chances))
+                doubt += law.width * (law.doubt + 6 * UNIT)
             else:
                 turns, chances = self.shared.head[self.shared.broad[u]]
                 each.append((turns, chances))
-        return UnitLaws(
+        laws = UnitLaws(
             np.cumsum([0, *(len(turns) for turns, _ in each)]),
             np.concatenate([turns for turns, _ in each]),
             np.concatenate([chances for _, chances in each]),
             np.zeros(n),
         )
-
-    @cached_property
-    def _doubt(self) -> float:
-        """What all values are off by together, beside what a cut is rounded by."""
-        if not isinstance(self.shared, CrowdShared):
-            return 0.0
-        laws = map(self.shared._law, range(len(self.shared.centre)))
-        return math.fsum(law.width * (law.doubt + 6 * UNIT) for law in laws)
+        return laws, doubt
 
     def sharp(self, size: int) -> Table:
         """Return the table that bounds of sets of so many units are read from."""
@@ -195,7 +198,7 @@ class Tables:
             counts = np.diff(atoms.start)
             same = np.where(same >= 0, counts - 1 - same, -1)
         cut = np.where(whole, shared.cut(True), shared.cut(False))
-        blur = 2 * shared.blur(max(map(abs, shared._cuts)), gain) + self._doubt
+        blur = 2 * shared.blur(max(map(abs, shared._cuts)), gain) + self.doubt
         near = (np.abs(cut) <= FAR) & (np.abs(gain) <= FAR).all(axis=1)
         if self.is_binary:
             slack = np.zeros(len(gain))
