@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_probsr import Enclosure
 from sklearn_probsr.engines._level import ANY, Level
+from sklearn_probsr.extend import Enclosure
 from sklearn_probsr.independent import uniform
 from sklearn_probsr.independent.certainty import SubsetSum
 from sklearn_probsr.independent.ranks import heavy

@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sklearn_probsr import InvalidInputError, LinearModel, sufficient_reason
+from sklearn_probsr import LinearModel, sufficient_reason
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.independent import published
 from sklearn_probsr.independent.certainty import Instance
 from sklearn_probsr.independent.published import (
