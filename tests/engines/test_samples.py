@@ -50,7 +50,7 @@ def test_one_batch_follows_the_whole_curve(case: Case):
     Each example's band fails with probability 1e-9 (and the seed is fixed).
     """
     instance = Instance(models(case), np.array(case.x, dtype=bool))
-    members = instance.members()
+    members = [i for i in instance.order.tolist() if instance.helps[i]]
     others = [
         v for i, v in enumerate(instance.magnitudes) if v and not instance.helps[i]
     ]  # fmt: skip
