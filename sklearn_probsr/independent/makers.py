@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.core.law import Law
-from sklearn_probsr.distributions._completions import Marginals, Product
+from sklearn_probsr.distributions._completions import Marginals, Product, Uniform
 from sklearn_probsr.laws._seen import Seen, rows_before
-from sklearn_probsr.laws._sources import Given, Source
+from sklearn_probsr.laws._sources import Given, Source, States
 from sklearn_probsr.model._argmax import ArgmaxModel
+from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import SparseRows
 
-__all__ = ["independent", "marginals", "product"]
+__all__ = ["independent", "marginals", "product", "uniform"]
 
 # With more binary units than this, those that are mostly zero are not listed one by one.
 _MANY_UNITS = 2**12
@@ -31,6 +32,16 @@ def independent(model: Any, distribution: Any, source: Source) -> Law:
     from sklearn_probsr.independent.law import TabledLaw
 
     return TabledLaw(model, distribution, source)
+
+
+def uniform(model: Any, distribution: Uniform) -> Law:
+    """Return the law of units of which every state is as likely."""
+    source = States(model, distribution)
+    if isinstance(model, LinearModel) and model.binary_core is not None:
+        from sklearn_probsr.independent.uniform import UniformLaw
+
+        return UniformLaw(model, model.binary_core, distribution, source)
+    return independent(model, distribution, source)
 
 
 def marginals(model: Any, data: Marginals) -> Law:

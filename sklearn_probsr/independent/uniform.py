@@ -44,11 +44,9 @@ from sklearn_probsr.independent.certainty import (
     lattice_rows,
     write_members,
 )
-from sklearn_probsr.independent.makers import independent
 from sklearn_probsr.independent.ranks import EFFORTS, Aim, Ranks, heavy, new_memo, search_rows
 from sklearn_probsr.independent.spectrum import bound_sum, build_coins, enclose
-from sklearn_probsr.laws._sources import Source, States
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import about, float_above, float_below, floats_around
 from sklearn_probsr.model._linear import IntegerForm, LinearModel
@@ -58,7 +56,7 @@ from sklearn_probsr.search._scout import CoverScout, Scout
 if TYPE_CHECKING:
     from sklearn_probsr.independent.law import TabledLaw
 
-__all__ = ["UniformLaw", "UniformProver", "UniformView", "enclose_sum", "uniform"]
+__all__ = ["UniformLaw", "UniformProver", "UniformView", "enclose_sum"]
 
 # What tells of a set of members whether it reaches a level; None if that is open.
 Reaches = Callable[[Collection[int]], bool | None]
@@ -77,14 +75,6 @@ _DEGREES = (2**14, 2**17, 2**20)
 _CHEAP_SECONDS, _AGAIN_DEGREE, _AGAIN_SECONDS = 2e-4, 2**17, 1.0
 # About how long tables take to say something of a set, in seconds.
 _TABLE_SECONDS = 2e-3
-
-
-def uniform(model: Model, distribution: Any) -> Law:
-    """Return the law of a model whose unknown features may be anything, each as likely."""
-    source = States(model, distribution)
-    if isinstance(model, LinearModel) and model.binary_core is not None:
-        return UniformLaw(model, model.binary_core, distribution, source)
-    return independent(model, distribution, source)
 
 
 # --- one sum -------------------------------------------------------------------------------------
