@@ -28,7 +28,17 @@ from sklearn_probsr.independent.certainty import Answers, Members, next_member
 from sklearn_probsr.independent.spectrum import Nodes, build_coins, coin_bounds, coin_period
 from sklearn_probsr.model._linear import LinearModel
 
-__all__ = ["EFFORTS", "Aim", "Ladder", "Ranks", "bound_pair", "heavy", "new_memo", "search_rows"]
+__all__ = [
+    "EFFORTS",
+    "MOST_HEAVY",
+    "Aim",
+    "Ladder",
+    "Ranks",
+    "bound_pair",
+    "heavy",
+    "new_memo",
+    "search_rows",
+]
 
 # (degree, nodes a set may look at) of the tables that are tried in turn.
 EFFORTS = ((2**16, 512), (2**19, 4096), (2**21, 4096))
@@ -42,7 +52,7 @@ _MOST_BLUR = 1e-6
 # Models on so short a lattice are searched by dynamic programming.
 _LATTICE_WORK, _COARSE_WORK = 2**21, 2**27
 # How many of the largest values may be taken case by case (Lemma 28).
-_MOST_HEAVY = 6
+MOST_HEAVY = 6
 # The rounding of an average of at most 64 cases (Lemma 28).
 _OF_CASES = 2.0**-48
 # Bounds of sets of up to so many ranks are remembered, for so many rows at least.
@@ -51,7 +61,7 @@ _BITS, _MOST_ALONE = 60, 256
 _MOST_MOVES = 12
 
 
-def heavy(squares: list[float] | list[int], most: int = _MOST_HEAVY) -> int:
+def heavy(squares: list[float] | list[int], most: int = MOST_HEAVY) -> int:
     """Return how many leading values to take case by case, from the squares of all (Lemma 28).
 
     After them a sixteenth of the squares is left, or a sixteenth of a sixteenth; 0 where that takes

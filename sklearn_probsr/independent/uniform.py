@@ -44,7 +44,15 @@ from sklearn_probsr.independent.certainty import (
     lattice_rows,
     write_members,
 )
-from sklearn_probsr.independent.ranks import EFFORTS, Aim, Ranks, heavy, new_memo, search_rows
+from sklearn_probsr.independent.ranks import (
+    EFFORTS,
+    MOST_HEAVY,
+    Aim,
+    Ranks,
+    heavy,
+    new_memo,
+    search_rows,
+)
 from sklearn_probsr.independent.spectrum import bound_sum, build_coins, enclose
 from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.model._enclosure import Enclosure
@@ -80,7 +88,9 @@ _TABLE_SECONDS = 2e-3
 # --- one sum -------------------------------------------------------------------------------------
 
 
-def enclose_sum(question: SubsetSum, level: Level, tol: float, degree: int) -> Enclosure:
+def enclose_sum(
+    question: SubsetSum, level: Level, tol: float, degree: int, splits: int = MOST_HEAVY
+) -> Enclosure:
     """Enclose a probability by the characteristic function of its sum (Table 1 line 4).
 
     Parameters
@@ -92,9 +102,11 @@ def enclose_sum(question: SubsetSum, level: Level, tol: float, degree: int) -> E
         The width that is narrow enough even if the level stays inside.
     degree : int
         The largest degree.
+    splits : int, default=6
+        How many of the largest values may be taken case by case.
     """
     values, total = question.values, question.total
-    first = heavy([v * v for v in values])
+    first = heavy([v * v for v in values], splits)
     if first:
         # Given the heavy ones, there or not, the rest has a period of its own (Lemma 28). A level
         # is no guide to one case alone.
@@ -107,7 +119,7 @@ def enclose_sum(question: SubsetSum, level: Level, tol: float, degree: int) -> E
             rest = SubsetSum(values[first:], question.capacity - above)
             known = closed_form(rest)
             if known.width > width:
-                known = known.intersect(enclose_sum(rest, ANY, width, degree))
+                known = known.intersect(enclose_sum(rest, ANY, width, degree, 0))
             lower, upper = lower + known.lower * many, upper + known.upper * many
         # Of at most 64 additions and products (Lemma 28).
         off = 2.0**-48

@@ -1,6 +1,7 @@
 """One sum of fair coins by its characteristic function, also where nothing exact reaches."""
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -159,6 +160,26 @@ def test_an_average_over_cases_covers_its_rounding(monkeypatch: pytest.MonkeyPat
     found = enclose_sum(question, ANY, 1.0, 64)
     assert next(known, None) is None
     assert exact - Fraction(1, 2**46) <= Fraction(found.lower) <= exact
+
+
+def test_cases_are_not_split_again():
+    """Values that fall by a third each are heavy all the way down: six of them are split, once."""
+    values = [3**k for k in range(60, 0, -1)]
+    for capacity in (sum(values) // 2, sum(values) - 5):
+        start = time.process_time()
+        found = enclose_sum(SubsetSum(values, capacity), ANY, 1e-6, 2**12)
+        assert time.process_time() - start < 10
+        assert contains(found, Fraction(_fitting(values, capacity), 2**60))
+
+
+def _fitting(values: list[int], capacity: int) -> int:
+    """Count subsets of values of which each is more than what follows together."""
+    fit = 0
+    for i, v in enumerate(values):
+        if capacity >= v:
+            fit += 2 ** (len(values) - i - 1)  # all that leave it out
+            capacity -= v
+    return fit + 1
 
 
 def test_how_many_values_are_heavy():
