@@ -257,9 +257,10 @@ def sufficient_reasons(
         proof. Uniform binary features need none of it.
     max_evals : int or None, default=None
         The most sets of one size that a proof may look at in a row. None: over background rows as
-        many as need two billion numbers to be looked at, or as there is time for if ``prove`` is
-        True; over independent features 200,000 if it is True, and if it is "auto" 10,000 and no
-        more than make five million terms of a Fourier sum.
+        many as need two billion numbers to be looked at, over independent features as many as make
+        100,000,000 terms of Fourier sums, or as there is time for if ``prove`` is True; over
+        independent features with several classes 200,000 if it is True, and if it is "auto" 10,000
+        and no more than make five million terms.
     time_limit : float, default=10.0
         The most seconds that proofs may take in a row with ``prove=True``, not counting those in
         which kernels are compiled. ``stopped`` says of each row how its proof ended.
@@ -345,7 +346,7 @@ def answer(
         )
         confidence = _confidence(failure * (1 if task.max_size is None else 2))
     else:
-        from sklearn_probsr.laws.coins._published import search_as_published
+        from sklearn_probsr.independent.published import search_as_published
 
         slack = Fraction("0.1") if slack is None else slack
         failure = 0.1 if risk is None else float(risk)

@@ -18,6 +18,7 @@ CORE = (
     "core",
     "search",
     "laws",
+    "independent",
     "rules",
     "results",
     "_functions",

@@ -69,14 +69,15 @@ def test_kernels_are_imported_when_a_law_is_asked_for():
         from sklearn_probsr import SufficientReasonExplainer, compare
         print("sklearn_probsr.engines._jit" in sys.modules)
         sufficient_reason(LinearModel([2, 1], threshold=2), [1, 1])
+        print("sklearn_probsr.independent.uniform" in sys.modules)
         print(*sorted(m for m in sys.modules if m.startswith("sklearn_probsr.laws.")))
     """
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    numba, kernels, laws = run.stdout.splitlines()
-    assert (numba, kernels) == ("False", "False")
-    assert {name.split(".")[2] for name in laws.split() if name.count(".") == 3} == {"coins"}
+    numba, kernels, uniform, laws = run.stdout.splitlines()
+    assert (numba, kernels, uniform) == ("False", "False", "True")
+    assert not [name for name in laws.split() if name.count(".") == 3]
 
 
 @needs_sources
@@ -113,7 +114,7 @@ def test_imports_point_up():
 def test_folders_of_laws_build_on_what_all_laws_share():
     """A kind of law imports what laws share and kinds before it; only the dispatch knows all."""
     modules = module_names()
-    kinds = ["", "rows", "sums", "coins", "rivals"]
+    kinds = ["", "rows", "sums", "rivals"]
 
     def kind(name: str) -> str:
         inside = name.split(".")[1:]
@@ -154,7 +155,7 @@ def test_only_the_dispatch_tells_distributions_and_models_apart():
     told = [
         f"{name}:{line}"
         for name, path in sorted(module_names().items())
-        if name not in {"core.dispatch", "laws._makers"}
+        if name not in {"core.dispatch", "independent.makers", "laws._makers"}
         for line in sorted(lines_that_ask(path.read_text(encoding="utf-8")))
     ]
     assert len(told) <= MOST_LINES_THAT_ASK, told

@@ -18,8 +18,8 @@ from sklearn_probsr.distributions._completions import (
     Product,
     Uniform,
 )
-from sklearn_probsr.engines.coins import _batch
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.independent import ranks
 from sklearn_probsr.model._argmax import ArgmaxModel
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._units import Unit
@@ -34,7 +34,7 @@ _LONG = "marginals of sparse rows"
 
 def kept_in() -> Path | None:
     """Return where compiled code is kept; None if it is kept nowhere."""
-    path = getattr(getattr(_batch._search, "_cache", None), "cache_path", None)
+    path = getattr(getattr(ranks.search_rows, "_cache", None), "cache_path", None)
     return None if path is None else Path(path)
 
 

@@ -32,9 +32,9 @@ def _made_by(module: str, name: str) -> Callable[[Any, Any], Law]:
 
 
 _MAKERS: dict[type, Callable[[Any, Any], Law]] = {
-    Uniform: _made_by("laws._makers", "uniform"),
-    Product: _made_by("laws._makers", "product"),
-    Marginals: _made_by("laws._makers", "marginals"),
+    Uniform: _made_by("independent.makers", "uniform"),
+    Product: _made_by("independent.makers", "product"),
+    Marginals: _made_by("independent.makers", "marginals"),
     Background: _made_by("laws._makers", "background"),
     Matching: _made_by("laws._makers", "matching"),
 }

@@ -24,14 +24,13 @@ from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._sparse import SparseRows
 
 if TYPE_CHECKING:
-    from sklearn_probsr.engines.coins._swaps import Swaps
     from sklearn_probsr.search._prover import Prover
     from sklearn_probsr.search._scout import Scout
 
 # Units of rows that are looked at together.
 _AT_ONCE = 2**18
 
-__all__ = ["Law", "Lengths", "Ranked", "RankedSwaps"]
+__all__ = ["Law", "Lengths", "Ranked", "RankedSwaps", "Swaps"]
 
 
 class Lengths(NamedTuple):
@@ -49,6 +48,18 @@ class Lengths(NamedTuple):
     def write(self, i: int, size: int, known: Enclosure) -> None:
         """Write down what was found for a row."""
         self.size[i], self.lower[i], self.upper[i] = size, known.lower, known.upper
+
+
+class Swaps(NamedTuple):
+    """Places in the members of each row, best first.
+
+    Members before ``needed[r, 0]`` are surely in every reason of that size, and those from
+    ``needed[r, 1]`` on surely not. Members before ``possible[r, 0]`` are surely in some, and those
+    from ``possible[r, 1]`` on surely in none. Between the two it is open.
+    """
+
+    needed: NDArray[np.int64]  # (n, 2)
+    possible: NDArray[np.int64]  # (n, 2)
 
 
 class RankedSwaps(NamedTuple):

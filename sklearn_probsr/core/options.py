@@ -85,9 +85,9 @@ class Effort:
     prove : {"auto", True, False}
     max_evals : int or None
         The most sets of one size to be bounded or counted for a row. None: as many as take half a
-        second over background rows, and a tenth of a second over independent units, if
-        ``prove="auto"``; if ``prove=True``, 200,000 over independent units, and over rows as many
-        as there is time for.
+        second over background rows, and some hundredths over independent units, if
+        ``prove="auto"``; if ``prove=True``, as many as there is time for, and 200,000 over
+        independent units before several classes.
     time_limit : float
         Seconds that the search of a row may take, if ``prove=True``, once it has a set. Those in
         which kernels are compiled do not count.

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from sklearn_probsr import sufficient_reason, sufficient_reasons
-from sklearn_probsr.engines.coins._deficits import Instance
-from sklearn_probsr.laws.coins._published import monte_carlo_estimation, paper_sample_size
+from sklearn_probsr.independent.certainty import Instance
+from sklearn_probsr.independent.published import monte_carlo_estimation, paper_sample_size
 from tests.benchmarks.cases import DELTA, another, draw
 from tests.benchmarks.measure import best_times
 from tests.benchmarks.report import Row, Table, at_least, seconds, times

@@ -32,7 +32,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import numpy as np
     from sklearn_probsr import LinearModel, guarantee
-    from sklearn_probsr.engines.coins._enumeration import _count
+    from sklearn_probsr.independent.certainty import _count
     model = LinearModel([5, 1, -3, 2, -1], threshold=5)
     print(guarantee(model, [1, 0, 0, 1, 1], features=[0, 2]).exact)
     _count(np.array([3, 2, 1]), 2, 4)
@@ -175,7 +175,7 @@ def test_a_temporary_directory_that_cannot_be_made(tmp_path: Path, monkeypatch: 
 COMPILE = """
 import sys
 import numpy as np
-from sklearn_probsr.engines.coins._enumeration import _count
+from sklearn_probsr.independent.certainty import _count
 print("ready", flush=True)
 sys.stdin.readline()
 _count(np.array([3, 2, 1]), 2, 4)

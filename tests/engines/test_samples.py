@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from sklearn_probsr import LinearModel, sufficient_reason, sufficient_reasons
 from sklearn_probsr.engines._samples import coupled_sizes, sample_size
-from sklearn_probsr.engines.coins._deficits import Instance
+from sklearn_probsr.independent.certainty import Instance
 from tests.interpreted import long_loops
 from tests.oracle import Case
 from tests.strategies import cases, models
@@ -50,7 +50,7 @@ def test_one_batch_follows_the_whole_curve(case: Case):
     Each example's band fails with probability 1e-9 (and the seed is fixed).
     """
     instance = Instance(models(case), np.array(case.x, dtype=bool))
-    members = instance.members()
+    members = [i for i in instance.order.tolist() if instance.helps[i]]
     others = [
         v for i, v in enumerate(instance.magnitudes) if v and not instance.helps[i]
     ]  # fmt: skip

@@ -41,7 +41,7 @@ from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain.jobs import _batches, _sent_once
 from sklearn_probsr.extend import Law
-from sklearn_probsr.laws.coins._coins import CoinLaw
+from sklearn_probsr.independent.uniform import UniformLaw
 from tests.explained import (
     classifier,
     explainer,
@@ -226,7 +226,7 @@ def test_chunks_do_not_matter(size: int, monkeypatch: pytest.MonkeyPatch):
     """Rows alone, in small batches, or all at once: number by number the same."""
     X, _, _ = tumours()
     monkeypatch.setattr(Law, "rows_at_once", size)
-    monkeypatch.setattr(CoinLaw, "rows_at_once", size)
+    monkeypatch.setattr(UniformLaw, "rows_at_once", size)
     assert same_reasons(explainer()(X[400:440]), explanation())
     parts = [explainer()(X[start : start + size]) for start in range(400, 440, size)]
     values = np.concatenate([part.values for part in parts])

@@ -334,12 +334,12 @@ def test_where_columns_come_from_is_found_out_once(monkeypatch: pytest.MonkeyPat
 
 def test_no_kernel_is_compiled_for_no_rows(monkeypatch: pytest.MonkeyPatch):
     """An explainer checks what it is asked for without a search."""
-    from sklearn_probsr.laws.coins._coins import CoinLaw
+    from sklearn_probsr.independent.uniform import UniformLaw
 
     def refuse(*_: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(CoinLaw, "together", refuse)
+    monkeypatch.setattr(UniformLaw, "together", refuse)
     model = LinearModel([2, 1, 1], threshold=2)
     SufficientReasonExplainer(model, delta=0.9)
     assert len(sufficient_reasons(model, np.zeros((0, 3)))) == 0

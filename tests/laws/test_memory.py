@@ -22,7 +22,7 @@ from sklearn_probsr import (
 from sklearn_probsr.core import dispatch as _dispatch
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.extend import Enclosure, law_of
-from sklearn_probsr.laws.coins import _coin_view, _coins
+from sklearn_probsr.independent import uniform
 from sklearn_probsr.laws.sums._spectra import Shared
 
 MEGABYTE = 2**20
@@ -78,7 +78,7 @@ def test_many_rows_do_not_add_up(law: str, monkeypatch: pytest.MonkeyPatch):
     So 100,000 of them would add less than 20 megabytes. What is remembered of sets on purpose is
     bounded, by more than are asked about here; see the next test.
     """
-    monkeypatch.setattr(_coins, "_MOST_KNOWN", 64)
+    monkeypatch.setattr(uniform, "_MOST_KNOWN", 64)
     rng = np.random.default_rng(1)
     d = 24
     model = LinearModel(rng.standard_normal(d), 0.1)
@@ -99,7 +99,8 @@ def test_many_rows_do_not_add_up(law: str, monkeypatch: pytest.MonkeyPatch):
 
 def test_a_hundred_thousand_rows_do_not_add_up(monkeypatch: pytest.MonkeyPatch):
     """As many different rows, each enclosed one at a time: the law remembers the last few."""
-    monkeypatch.setattr(_coin_view, "enclose", lambda *_: Enclosure(0.25, 0.5))  # takes no time
+    known = Enclosure(0.25, 0.5)
+    monkeypatch.setattr(uniform.UniformView, "_enclose", lambda *_: known)  # takes no time
     law = law_of(LinearModel(np.arange(1.0, 18.0), 60.0))
     bits = np.arange(100_000)[:, None] >> np.arange(17) & 1 == 1
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner
-from sklearn_probsr.engines.coins._vaaler import sin_cos_turns
+from sklearn_probsr.engines._vaaler import sin_cos_turns
 from sklearn_probsr.engines.sums._far import moved
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._spectrum import (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._cascade import Engine, cascade
 from sklearn_probsr.engines._level import ANY, Level
-from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._finite_fourier import fourier
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.model._enclosure import Enclosure

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
 from sklearn_probsr.engines._level import Level
-from sklearn_probsr.engines.coins._vaaler import (
+from sklearn_probsr.engines._vaaler import (
     NEGLIGIBLE,
     SPREADS,
     TAIL,
@@ -119,7 +119,8 @@ def _bounds(atoms: _Atoms, arc: _Arc, phi: NDArray[np.float64], degree: int) -> 
             middle += a * ((im * cos_a - re * sin_a) - (im * cos_b - re * sin_b))
             radius += b * ((re * cos_a + im * sin_a) + (re * cos_b + im * sin_b))
             slope += 4.0 * math.pi * k * (a + b) * math.sqrt(re * re + im * im)
-    # Twice Table 2, lines 3 to 6, as for complex factors (Proposition 24): a factor is off by the
+    # The slope times the blur is Table 2 line 2. Twice Table 2, lines 3 to 6, as for complex
+    # factors (Proposition 24): a factor is off by the
     # trigonometry of its atoms and one rounding for each of them.
     total = 2.0 * coefficient_sum(degree)
     factors = (len(atoms.starts) - 1) * 2.0 * TRIG_ERROR + 4.0 * len(atoms.turns) * UNIT

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel, strict_inner, strict_kernel
-from sklearn_probsr.engines.coins._vaaler import (
+from sklearn_probsr.engines._vaaler import (
     TRIG_ERROR,
     UNIT,
     coefficient_sum,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
-from sklearn_probsr.engines.coins._vaaler import coefficients, sin_cos_turns
+from sklearn_probsr.engines._vaaler import coefficients, sin_cos_turns
 from sklearn_probsr.engines.sums._far import NOTHING, moved
 
 __all__ = [

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import kernel
-from sklearn_probsr.engines.coins._vaaler import (
+from sklearn_probsr.engines._vaaler import (
     NEGLIGIBLE,
     TAIL,
     TRIG_ERROR,

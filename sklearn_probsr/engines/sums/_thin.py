@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines._jit import inner, kernel
-from sklearn_probsr.engines.coins._vaaler import UNIT, sin_cos_turns
+from sklearn_probsr.engines._vaaler import UNIT, sin_cos_turns
 from sklearn_probsr.engines.sums._crowd import Crowd, crowd_factors
 
 __all__ = ["least_decays", "log_moments", "thin_factors", "thin_product"]

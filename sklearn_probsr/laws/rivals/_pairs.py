@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._far import far_change
 from sklearn_probsr.engines.sums._planes import (
     Plane,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sklearn_probsr.core.view import TOL, Duel, Row, View
-from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._far import far_change
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._seen import Seen
 from sklearn_probsr.laws._states import extremes, worth

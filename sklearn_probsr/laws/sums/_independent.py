@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.answers import Found
-from sklearn_probsr.core.law import Law, Lengths
+from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import Row, View
 from sklearn_probsr.engines.sums._stochastic_order import within
@@ -27,7 +26,6 @@ from sklearn_probsr.laws._contributions import Contributions, Listed
 from sklearn_probsr.laws._seen import Seen
 from sklearn_probsr.laws._sources import Source
 from sklearn_probsr.laws.sums._branches import Purse
-from sklearn_probsr.laws.sums._certain_rows import CertainRows
 from sklearn_probsr.laws.sums._certainty import CertainProver
 from sklearn_probsr.laws.sums._costs import Costs
 from sklearn_probsr.laws.sums._crowd_costs import CrowdCosts
@@ -36,7 +34,6 @@ from sklearn_probsr.laws.sums._crowds import Crowds, is_crowd
 from sklearn_probsr.laws.sums._refuter import Refuter, ranked
 from sklearn_probsr.laws.sums._spectra import Shared, are_few
 from sklearn_probsr.laws.sums._sums_rest import LoweredRest
-from sklearn_probsr.laws.sums._together import follow_spectra, score_spectra, search_spectra
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.search._prover import Prover
 from sklearn_probsr.search._scout import MOST_COMPARED, ChainScout, Scout
@@ -83,10 +80,6 @@ class IndependentLaw(Law):
             assert isinstance(self.source, Seen)
             return Crowds(self.linear, self.source)
         return Listed.of(self.linear, self.source)
-
-    @cached_property
-    def _certain(self) -> CertainRows:
-        return CertainRows(self.linear, self.contributions)
 
     def spectra(self, positive: bool, whole: bool, few: bool = False) -> Shared | None:
         """Return the spectra of a class, made once; None where counting is the better way.
@@ -177,48 +170,6 @@ class IndependentLaw(Law):
 
         quick = spectral_verdict(known[0].shared, row, view.positive, prover.task, verdict)
         return SpectrumScout(order, prices, quick, prover.monotone, worth, above, known[0])
-
-    def together(self, rows: Row, task: Task, found: Found) -> dict[int, set[int]]:
-        """Answer the rows that spectra decide; return starts for some of the others."""
-        starts: dict[int, set[int]] = {}
-        positive = self.linear.is_positive(rows)
-        if task.delta == 1:
-            self._certain.answer(rows, positive, task, found)
-            return starts
-        for side in (False, True):
-            done: list[Shared] = []
-            for whole in (False, True):
-                left = (positive == side) & (found.minimality == "")
-                left[list(starts)] = False
-                at = np.flatnonzero(left)
-                shared = self.spectra(side, whole) if len(at) else None
-                if shared is not None and shared not in done:
-                    done.append(shared)
-                    starts |= search_spectra(self, shared, rows, side, at, task, found)
-        return starts
-
-    def follow_together(
-        self,
-        rows: Row,
-        orders: NDArray[np.intp],
-        at: NDArray[np.int64],
-        delta: Fraction,
-        found: Lengths,
-    ) -> NDArray[np.bool_]:
-        """Follow one order of every row as far as spectra tell, and say which rows are left."""
-        shared = self.spectra(True, True) if len(rows) and delta < 1 else None
-        if shared is None:
-            return super().follow_together(rows, orders, at, delta, found)
-        return follow_spectra(self, shared, rows, orders, at, delta, found)
-
-    def score_together(
-        self, rows: Row, mask: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Bound the guarantee of one set of every row by spectra, and say which rows are left."""
-        shared = self.spectra(True, True) if len(rows) else None
-        if shared is None:
-            return super().score_together(rows, mask)
-        return score_spectra(self, shared, rows, mask)
 
     @property
     def nbytes(self) -> int:

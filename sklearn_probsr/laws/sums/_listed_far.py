@@ -14,7 +14,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.laws._contributions import Listed
 from sklearn_probsr.laws.sums._far_ranges import (
     FIRST,

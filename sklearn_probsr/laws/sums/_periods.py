@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._vaaler import SPREADS, TAIL, UNIT
+from sklearn_probsr.engines._vaaler import SPREADS, TAIL, UNIT
 from sklearn_probsr.laws._contributions import Listed
 
 __all__ = [

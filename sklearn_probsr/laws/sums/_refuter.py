@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines._level import Level
-from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._listed_sets import still_left
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._spectrum import Spectrum
@@ -100,21 +100,6 @@ class Refuter:
     def open_units(self) -> NDArray[np.bool_]:
         """Which units of every row may be chosen, as far as the task goes."""
         return self.task.may_choose(len(self.rows), len(self.shared.centre))
-
-    def least(
-        self, r: int, size: int, verdict: Callable[[Collection[int]], bool | None]
-    ) -> tuple[int, set[int] | None]:
-        """Return the size below which no set reaches the level, and a smaller set if one does.
-
-        ``size`` is that of a set of the row that reaches it.
-        """
-        purse = Purse(self.task)
-        for n in range(size - 1, -1, -1):
-            reached, found = self.look(r, n, verdict, purse)
-            if reached is not None:
-                return (0, found) if reached else (n + 1, None)
-            purse.refill(2 ** (size - n))  # what is left open must not take long at every size
-        return 0, None
 
     def look(
         self,

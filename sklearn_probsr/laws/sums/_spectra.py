@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines.coins._vaaler import UNIT
+from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._far import far_table
 from sklearn_probsr.engines.sums._spectrum import Spectrum, narrowed
 from sklearn_probsr.engines.sums._stochastic_order import Laws
@@ -36,9 +36,8 @@ __all__ = ["FEW_TOLD", "Outlook", "Shared", "Worth", "are_few", "ranks"]
 _FEW = 24
 _FEW_ATOMS, FEW_TOLD = 48, 120
 _MOST_CELLS = 2**22
-# The degree that tells a guarantee to two digits or so, and one that often tells sets apart.
+# The degree that tells a guarantee to two digits or so.
 _ROUGH = 2**11
-_LOW = 2**10
 _COARSE = 2**9
 # With more values than this a unit, a characteristic function takes long, and decays at once.
 _FEW_VALUES = 8
@@ -97,17 +96,6 @@ class Shared:
         """The least and the most of every unit that spectra tell of."""
         ends: list[tuple[Fraction | int, Fraction | int]] = self.inner.seen.ends
         return ends
-
-    @property
-    def searched(self) -> list[int]:
-        """The degrees at which rows are searched together.
-
-        Of categories a low one tells most, and the highest has as many nodes as it says: what is
-        left then is looked at row by row.
-        """
-        if self.facts is None or self.rest or self.degrees[0] <= _LOW:
-            return self.degrees
-        return [_LOW, *self.degrees[:2]]
 
     @property
     def wide(self) -> Spectrum:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.cache import Memo
-from sklearn_probsr.engines.coins._vaaler import (
+from sklearn_probsr.engines._vaaler import (
     TAIL,
     TRIG_ERROR,
     UNIT,

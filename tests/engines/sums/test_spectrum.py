@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from sklearn_probsr import LinearModel, Marginals, Product, Unit
-from sklearn_probsr.engines.coins._vaaler import TRIG_ERROR
+from sklearn_probsr.engines._vaaler import TRIG_ERROR
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._spectrum import NODE, begin, bounds_from, set_bounds
 from sklearn_probsr.engines.sums._tabulation import Law, _factors, build_spectrum

@@ -1,4 +1,4 @@
-"""The tables of a model: the bounds that rows read off them, against exact counts."""
+"""The ranks of a model: the bounds that rows read off its tables, against exact counts."""
 
 from fractions import Fraction
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import LinearModel, guarantee, sufficient_reasons
-from sklearn_probsr.engines.coins._deficits import Instance
-from sklearn_probsr.laws.coins._ranking import EFFORTS, Ranking
+from sklearn_probsr.independent.certainty import Instance
+from sklearn_probsr.independent.ranks import EFFORTS, Ranks
 from tests.engines.questions import meet_in_the_middle
 from tests.interpreted import long_loops
 
@@ -46,31 +46,56 @@ def test_every_row_is_enclosed_and_minimum(d: int, n_rows: int, kind: str):
         assert before is None or before < Fraction("0.95")
 
 
-def test_a_level_for_rows_that_fix_the_heavy_weight():
-    """One heavy weight makes a second set of tables with a shorter period."""
+def test_a_heavy_weight_has_no_part_in_the_period():
+    """It is taken case by case: the others' period, and with it their bounds, are their own."""
     rng = np.random.default_rng(0)
-    model = LinearModel(np.append(rng.standard_normal(99), 1000.0), 500.0)
-    tables = Ranking.of(model, ()).tables(0)
-    assert len(tables.levels) == 2
-    assert tables.period[-1] < tables.period[0] / 10
+    weights = rng.standard_normal(99)
+    model = LinearModel(np.append(weights, 1000.0), 500.0)
+    with_it, alone = Ranks.of(model, ()), Ranks.of(LinearModel(weights, 0.0), ())
+    shares = [ranks.ladder(0).period / ranks.magnitudes[-1] for ranks in (with_it, alone)]
+    assert with_it.ladder(0).heavy == 1
+    assert shares[0] == pytest.approx(shares[1])
 
 
-def test_the_work_of_a_row_is_bounded():
-    """No table has more nodes than its effort allows; the degree gives way instead."""
-    model = LinearModel(np.random.default_rng(0).standard_normal(30), 0.1)
-    for effort, (most_nodes, largest_degree) in enumerate(EFFORTS):
-        tables = Ranking.of(model, ()).tables(effort)
-        assert tables.widest <= most_nodes
-        assert tables.degree.max() <= largest_degree
+@pytest.mark.parametrize("d", [30, 45, 60, 500])
+def test_the_work_of_a_row_is_bounded(d: int):
+    """No set looks at more nodes than its effort allows; the degree gives way instead."""
+    ranks = Ranks.of(LinearModel(np.random.default_rng(d).standard_normal(d), 0.1), ())
+    for effort, (degree, nodes) in enumerate(EFFORTS[:2]):
+        ladder = ranks.ladder(effort)
+        assert ladder.counts.max() <= nodes
+        assert ladder.degree.max() <= degree
+        assert (np.diff(ladder.degree) < 0).all()
+        assert (ladder.pick[: int(5 * np.sqrt(d))] >= 0).all()
 
 
-def test_at_500_features_few_nodes_are_live():
+def test_at_500_features_few_nodes_are_left():
     """The product over the features that are always free leaves some dozen nodes of 65,536."""
-    model = LinearModel(np.random.default_rng(0).standard_normal(500), 0.1)
-    tables = Ranking.of(model, ()).tables(0)
-    assert tables.widest <= 64
-    assert (tables.degree == 2**16).all()
-    assert tables.error.max() < 1e-9
+    ladder = Ranks.of(LinearModel(np.random.default_rng(0).standard_normal(500), 0.1), ()).ladder(0)
+    assert ladder.counts.max() <= 32
+    assert ladder.degree.tolist() == [2**16]
+    assert ladder.error.max() < 1e-6
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("d", [20, 30])
+def test_bounds_of_any_set_of_features_hold_its_count(d: int, apart: bool):
+    """Prefixes, sets with gaps, and those with one feature apart, also beside heavy weights."""
+    rng = np.random.default_rng(d)
+    weights = np.round(np.append(rng.standard_normal(d - 2), [30.0, -9.0]) * 2**30) / 2**30
+    model = LinearModel(weights, float(weights.sum() / 2))
+    ranks = Ranks.of(model, ())
+    for row in rng.integers(0, 2, (6, d)).astype(bool):
+        instance = Instance(model, row)
+        cut = float(ranks.cuts(row[None, :], np.array([instance.positive]))[0])
+        members = [u for u in ranks.features.tolist() if instance.helps[u]]
+        for _ in range(5):
+            chosen = [u for u in members[: d // 3] if rng.random() < 0.5]
+            chosen += [u for u in members[-1:] if apart and u not in chosen]
+            ladder = next(ranks.apart()) if apart and d > 25 else ranks.ladder(0)
+            lower, upper = ranks.bounds(ladder, chosen, cut)
+            truth = meet_in_the_middle(instance.subset_sum(chosen))
+            assert Fraction(lower) <= truth <= Fraction(upper)
 
 
 def test_nothing_cancels_after_a_heavy_weight():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import LinearModel, sufficient_reason
-from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws.coins import _published
-from sklearn_probsr.laws.coins._published import (
+from sklearn_probsr.independent import published
+from sklearn_probsr.independent.certainty import Instance
+from sklearn_probsr.independent.published import (
     linear_monte_carlo_explainer,
     monte_carlo_estimation,
     paper_sample_size,
@@ -33,13 +33,13 @@ def test_the_number_of_samples():
 def test_estimation_draws_what_it_says_and_estimates(monkeypatch: pytest.MonkeyPatch):
     """Algorithm 2 is unbiased: 200,000 samples are within 6 standard errors (2e-9) of 7/8."""
     drawn = []
-    original = _published._completions
+    original = published._completions
 
     def counting(row, fixed, count, rng):
         drawn.append(count)
         return original(row, fixed, count, rng)
 
-    monkeypatch.setattr(_published, "_completions", counting)
+    monkeypatch.setattr(published, "_completions", counting)
     estimate = monte_carlo_estimation(instance(), [0, 2], 200_000, np.random.default_rng(0))
     assert sum(drawn) == 200_000
     assert abs(estimate - 7 / 8) < 6 * np.sqrt(7 / 64 / 200_000)
@@ -53,7 +53,7 @@ def test_every_step_draws_m_samples(monkeypatch: pytest.MonkeyPatch):
         calls.append(samples)
         return monte_carlo_estimation(inst, fixed, samples, rng)
 
-    monkeypatch.setattr(_published, "monte_carlo_estimation", estimation)
+    monkeypatch.setattr(published, "monte_carlo_estimation", estimation)
     *_, samples = linear_monte_carlo_explainer(instance(), 0.9, 0.1, 0.2, np.random.default_rng(0))
     assert 1 <= len(calls) <= 3
     assert calls == [paper_sample_size(5, 0.1, 0.2)] * len(calls)

@@ -1,6 +1,7 @@
-"""The Fourier engine, on sizes that the exact engines of the package do not reach."""
+"""One sum of fair coins by its characteristic function, also where nothing exact reaches."""
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -9,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_probsr.engines._level import ANY, Level
-from sklearn_probsr.engines.coins import _fourier
-from sklearn_probsr.engines.coins._deficits import SubsetSum
-from sklearn_probsr.engines.coins._fourier import fourier, fourier_prefixes
 from sklearn_probsr.extend import Enclosure
+from sklearn_probsr.independent import uniform
+from sklearn_probsr.independent.certainty import SubsetSum
+from sklearn_probsr.independent.ranks import heavy
+from sklearn_probsr.independent.uniform import enclose_sum
 from tests.engines.questions import contains, gaussian, meet_in_the_middle, perturbed
 from tests.interpreted import long_loops
 from tests.oracle import subset_count
@@ -20,7 +22,7 @@ from tests.oracle import subset_count
 
 def narrow(question: SubsetSum, tol: float = 1e-4, degree: int = 2**17):
     """Ask for a width, not for a level."""
-    return fourier(question, ANY, tol, degree)
+    return enclose_sum(question, ANY, tol, degree)
 
 
 @long_loops
@@ -68,9 +70,7 @@ def test_values_of_any_magnitude(values: list[int], data: st.DataObject):
     truth = Fraction(subset_count(values, capacity), 2 ** len(values))
     question = SubsetSum(values, capacity)
     assert contains(narrow(question, 0.0, 512), truth)
-    for splits in (0, 2):
-        assert contains(fourier(question, ANY, 0.0, 512, splits), truth)
-    for k, enclosure in enumerate(fourier_prefixes(question, len(values) - 1, 256)):
+    for k, enclosure in enumerate(uniform._prefixes(values, capacity, len(values) - 1, 256)):
         count = subset_count(values[k:], capacity)
         assert contains(enclosure, Fraction(count, 2 ** (len(values) - k)))
 
@@ -112,7 +112,7 @@ def test_it_stops_when_a_level_is_settled():
     question = gaussian(np.random.default_rng(5), 200)
     truth = narrow(question)
     level = truth.upper - 0.3 if truth.upper > 0.5 else truth.lower + 0.3
-    found = fourier(question, Level(level, level), 0.0, 2**17)
+    found = enclose_sum(question, Level(level, level), 0.0, 2**17)
     assert (found >= level).decided
     assert found.width > truth.width
 
@@ -120,8 +120,8 @@ def test_it_stops_when_a_level_is_settled():
 def test_a_threshold_far_out_is_settled_by_the_tail():
     """Beyond half a period Hoeffding's bound is the answer."""
     values = [1] * 2000
-    assert fourier(SubsetSum(values, 1400), ANY, 0, 256).lower > 1 - 2e-10
-    assert fourier(SubsetSum(values, 600), ANY, 0, 256).upper < 2e-10
+    assert enclose_sum(SubsetSum(values, 1400), ANY, 0, 256).lower > 1 - 2e-10
+    assert enclose_sum(SubsetSum(values, 600), ANY, 0, 256).upper < 2e-10
 
 
 @long_loops
@@ -131,7 +131,7 @@ def test_prefixes_agree_with_single_questions(largest: int):
     rng = np.random.default_rng(3)
     values = [int(v) for v in rng.integers(1, largest, 26)]
     question = SubsetSum(values, sum(values) // 2 + 3)
-    found = fourier_prefixes(question, 20, 2**12)
+    found = uniform._prefixes(values, question.capacity, 20, 2**12)
     for k, enclosure in enumerate(found):
         part = SubsetSum(values[k:], question.capacity)
         assert contains(enclosure, meet_in_the_middle(part))
@@ -155,18 +155,44 @@ def test_an_average_over_cases_covers_its_rounding(monkeypatch: pytest.MonkeyPat
     exact = sum(map(Fraction, numbers)) / 64
     assert Fraction(sum(numbers)) / 64 - exact > Fraction(1, 2**50)
     known = (Enclosure(number, 1.0) for number in numbers)
-    monkeypatch.setattr(_fourier, "fourier", lambda *_: next(known))
-    question = SubsetSum([64, 32, 16, 8, 4, 2] + [1] * 500, 200)
-    found = _fourier._by_cases(question, 6, 1e-6, 64, 0)
+    monkeypatch.setattr(uniform, "closed_form", lambda _: next(known))
+    question = SubsetSum([2**30, 2**29, 2**28, 2**27, 2**26, 2**25] + [1] * 500, 200)
+    found = enclose_sum(question, ANY, 1.0, 64)
     assert next(known, None) is None
     assert exact - Fraction(1, 2**46) <= Fraction(found.lower) <= exact
 
 
-def test_values_that_are_heavy_only_together():
-    """The last of the largest values must outweigh what follows; those before it need not."""
+def test_cases_are_not_split_again():
+    """Values that fall by a third each are heavy all the way down: six of them are split, once."""
+    values = [3**k for k in range(60, 0, -1)]
+    for capacity in (sum(values) // 2, sum(values) - 5):
+        start = time.process_time()
+        found = enclose_sum(SubsetSum(values, capacity), ANY, 1e-6, 2**12)
+        assert time.process_time() - start < 10
+        assert contains(found, Fraction(_fitting(values, capacity), 2**60))
+
+
+def _fitting(values: list[int], capacity: int) -> int:
+    """Count subsets of values of which each is more than what follows together."""
+    fit = 0
+    for i, v in enumerate(values):
+        if capacity >= v:
+            fit += 2 ** (len(values) - i - 1)  # all that leave it out
+            capacity -= v
+    return fit + 1
+
+
+def test_how_many_values_are_heavy():
+    """After them a sixteenth of the squares is left, or less; that may take several."""
+    for values, many in (
+        ([100, 100, 100, 3, 2, 2, 1, 1], 3),
+        ([100, 90, 80, 70, 60], 0),
+        ([1000, 1], 1),
+        ([1], 0),
+        ([10**300, 10**200, 10**100, 5, 4, 4], 3),
+    ):
+        assert heavy([v * v for v in values]) == many
     values = [100, 100, 100, 3, 2, 2, 1, 1]
-    assert _fourier._heavy(values, 6) == 3
-    assert _fourier._heavy([100, 90, 80, 70, 60], 6) == 0
     for capacity in (4, 103, 205, 301):
         truth = Fraction(subset_count(values, capacity), 2**8)
         assert contains(narrow(SubsetSum(values, capacity)), truth)

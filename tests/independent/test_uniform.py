@@ -20,11 +20,11 @@ from sklearn_probsr import (
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.extend import Enclosure, law_of
-from sklearn_probsr.laws.coins._coin_view import CoinView
-from sklearn_probsr.laws.coins._coins import CoinLaw
+from sklearn_probsr.independent.certainty import Instance
+from sklearn_probsr.independent.ranks import Ranks
+from sklearn_probsr.independent.uniform import UniformLaw, UniformView
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.search._local import search
 from tests.interpreted import examples
@@ -321,7 +321,7 @@ def test_a_large_lattice_model_against_a_dynamic_programme(d: int):
 # --- undecided ---------------------------------------------------------------------------------
 
 
-class Blurred(CoinView):
+class Blurred(UniformView):
     """A view whose enclosures are as wide as a test wants: exact value ± radius."""
 
     radius = 0.05
@@ -331,11 +331,11 @@ class Blurred(CoinView):
         return Enclosure(max(exact.lower - self.radius, 0.0), min(exact.upper + self.radius, 1.0))
 
 
-class BlurredLaw(CoinLaw):
+class BlurredLaw(UniformLaw):
     """Fair coins of which too little is known."""
 
     def view(self, row):
-        return Blurred(Instance(self.core, row), Memo(1))
+        return Blurred(Instance(self.core, row), Memo(1), lambda: Ranks.of(self.core, ()))
 
     def together(self, rows, task, found):
         return {}
@@ -479,11 +479,10 @@ def no_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a probability is computed")
 
-    monkeypatch.setattr("sklearn_probsr.laws.coins._ranking.build_tables", refuse)
-    monkeypatch.setattr("sklearn_probsr.laws.coins._coin_batch.lattice_rows", refuse)
-    monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.fourier", refuse)
-    monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.lattice", refuse)
-    monkeypatch.setattr("sklearn_probsr.engines.coins._enclose.enumeration", refuse)
+    for name in ("uniform.lattice_rows", "uniform.enclose_sum", "ranks.build_ladder"):
+        monkeypatch.setattr(f"sklearn_probsr.independent.{name}", refuse)
+    for name in ("lattice", "count"):
+        monkeypatch.setattr(f"sklearn_probsr.independent.certainty.{name}", refuse)
 
 
 FORCED = (3, 5)

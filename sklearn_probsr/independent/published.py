@@ -19,9 +19,9 @@ from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import Row
-from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws.coins._coins import CoinLaw
+from sklearn_probsr.independent.certainty import Instance
+from sklearn_probsr.independent.uniform import UniformLaw
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import float_above
 
@@ -113,7 +113,7 @@ def search_as_published(
     What its own estimates prove of the guarantee, but for probability ``gamma``, is that it is at
     least ``delta* - epsilon gamma / L``; that also holds where delta* was clipped.
     """
-    if not isinstance(law, CoinLaw):
+    if not isinstance(law, UniformLaw):
         raise InvalidInputError(
             f"method='paper' is for uniform binary features, got {law.distribution!r}. "
             "Use method='certified' or 'monte-carlo'."

@@ -1,1 +1,0 @@
-"""Sums of fair coins: is a random subset of given values at most a capacity."""

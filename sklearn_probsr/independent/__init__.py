@@ -1,0 +1,1 @@
+"""Independent unknown features: spectra, exact counts, and the law of fair coins."""

@@ -1,0 +1,120 @@
+"""Stochastic order: which units cost more than which, whatever the level (Lemma 10).
+
+What comes in are the values of units, flat, and what those of a row are worth; what goes out is
+which of its members are *above* which: fixing one that is above in place of the other never lowers
+the guarantee. A pair may be missed, none is wrong (Lemma 29).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines._jit import inner
+
+__all__ = ["Atoms", "costs_of", "order_within"]
+
+
+class Atoms(NamedTuple):
+    """The values of units, those of each by what they cost a class, the least first.
+
+    Attributes
+    ----------
+    start : ndarray of int64, shape (n + 1,)
+    value : ndarray of shape (atoms,)
+    below : ndarray of int64, shape (atoms,)
+        How likely a cost up to and including the value is: whole parts, or ranks of them.
+    limit : float
+        Costs that are beyond this are held there: they are as large, and not told apart.
+    """
+
+    start: NDArray[np.int64]
+    value: NDArray[np.float64]
+    below: NDArray[np.int64]
+    limit: float
+
+
+@inner
+def costs_of(
+    atoms: Atoms,
+    known: NDArray[np.float64],
+    same: NDArray[np.int64],
+    positive: bool,
+    slack: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Write what the values of every unit cost a row: exact numbers if there is no slack.
+
+    ``known`` is what the units of the row are worth, and ``same`` says which value of a unit that
+    is, -1 if none. With slack, 0 is what is known to be 0.
+    """
+    for u in range(len(known)):
+        first = atoms.start[u]
+        for i in range(first, atoms.start[u + 1]):
+            cost = known[u] - atoms.value[i] if positive else atoms.value[i] - known[u]
+            if slack > 0.0:
+                cost = min(max(cost, -atoms.limit), atoms.limit)
+                if i - first == same[u]:
+                    cost = 0.0
+                elif cost == 0.0:
+                    cost = slack / 4.0  # it only looks so
+            out[i] = cost
+
+
+@inner
+def _costs_more(atoms: Atoms, costs: NDArray[np.float64], slack: float, i: int, j: int) -> bool:
+    """Tell whether ``Pr[D_j <= t] >= Pr[D_i <= t]`` at every t; i's atoms suffice (Lemma 29).
+
+    Costs are known to within ``slack`` / 2.
+    """
+    below = atoms.below
+    at, last = atoms.start[j] - 1, atoms.start[j + 1] - 1
+    x, y = costs[last], costs[atoms.start[i + 1] - 1]
+    if x + slack > y and not (x == 0.0 and y == 0.0):
+        return False
+    for a in range(atoms.start[i], atoms.start[i + 1]):
+        y = costs[a]
+        while at < last:
+            x = costs[at + 1]
+            if x + slack > y and not (x == 0.0 and y == 0.0):
+                break
+            at += 1
+        if at < atoms.start[j] or below[at] < below[a]:
+            return False
+    return True
+
+
+@inner
+def order_within(
+    atoms: Atoms,
+    costs: NDArray[np.float64],
+    slack: float,
+    members: NDArray[np.int64],
+    size: int,
+    kept: NDArray[np.int64],
+    above: NDArray[np.bool_],
+) -> int:
+    """Write the members that an up-set of a size can hold, and which of them are above which.
+
+    Members come by decreasing mean cost: only one that comes before another can be above it. One
+    that has ``size`` above it is in no up-set (Proposition 12), and what it is above has as many.
+    Returns how many are kept; there is room for all.
+    """
+    n = 0
+    for b in range(len(members)):
+        more = 0
+        for a in range(n):
+            is_above = _costs_more(atoms, costs, slack, kept[a], members[b])
+            above[a, n] = is_above
+            if is_above:
+                more += 1
+                if more >= size:
+                    break
+        if more < size:
+            kept[n] = members[b]
+            for a in range(n + 1):
+                above[n, a] = False
+            n += 1
+    return n
