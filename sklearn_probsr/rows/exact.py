@@ -1,0 +1,297 @@
+"""Which class a row has, exactly: signs of sums of products of floats.
+
+A row keeps the class of an instance if the winner's score stays ahead of that of every rival, or
+level where it wins ties. Two classes are two scores of which one is 0. Floats tell it where they
+are surely far enough from 0; else the sum is added up in whole numbers of 18 bits, each at its own
+power of two, which hold every product of two floats (Proposition 129). Kernels are strict: sums that
+are written in another order might overflow where these do not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines._jit import strict_inner, strict_kernel
+from sklearn_probsr.model._base import Model
+
+__all__ = ["Decider", "Winner", "decider", "kept", "kept_along", "winner_of", "wins"]
+
+# A digit has so many bits; products of floats begin at 2^-2252 and end below 2^2050.
+_BITS, _LOWEST, _DIGITS = 18, 2256, 256
+_MASK = np.int64(2**_BITS - 1)
+# What rounding takes from a float sum of n products, in terms of their sizes (Proposition 129).
+_ROUNDING, _UNDERFLOW = 2.0**-52, 2.0**-1070
+
+
+class Decider(NamedTuple):
+    """The scores of a model, and the unit of every column.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (K, d)
+    intercepts : ndarray of float64, shape (K,)
+    unit_of : ndarray of int64, shape (d,)
+    """
+
+    weights: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    unit_of: NDArray[np.int64]
+
+
+class Winner(NamedTuple):
+    """The class that is to be kept, and its rivals.
+
+    Attributes
+    ----------
+    lines : ndarray of int64, shape (R + 1,)
+        The score of the winner, and those of its rivals; -1 for the score that is 0.
+    loses : ndarray of int64, shape (R,)
+        1 if a tie with a rival is lost, else 0.
+    """
+
+    lines: NDArray[np.int64]
+    loses: NDArray[np.int64]
+
+
+def decider(model: Model) -> Decider:
+    """Return the scores of a model as kernels read them."""
+    weights, intercepts = model.outputs
+    unit_of = np.full(model.n_features, model.n_units, dtype=np.int64)
+    units = model.units
+    for u in range(model.n_units):
+        unit_of[[u] if units is None else list(units[u].columns)] = u
+    return Decider(np.ascontiguousarray(weights), np.ascontiguousarray(intercepts), unit_of)
+
+
+def winner_of(model: Any, winner: int) -> Winner:
+    """Return a class, by its position, before its rivals."""
+    if not model.by_class:
+        lines = [0, -1] if winner else [-1, 0]
+        return Winner(np.array(lines), np.array([model.strict == bool(winner)], dtype=np.int64))
+    rivals = [k for k in range(len(model.classes)) if k != winner]
+    loses = [k > winner if model.last else k < winner for k in rivals]
+    return Winner(np.array([winner, *rivals]), np.array(loses, dtype=np.int64))
+
+
+@strict_inner
+def _add(digits: NDArray[np.int64], sign: int, a: float, b: float) -> None:
+    """Add a product of floats, or take it off."""
+    if a == 0.0 or b == 0.0:
+        return
+    low, high = math.frexp(a), math.frexp(b)
+    x, y = np.int64(low[0] * 2.0**53), np.int64(high[0] * 2.0**53)
+    if x < 0:
+        x, sign = -x, -sign
+    if y < 0:
+        y, sign = -y, -sign
+    at = low[1] + high[1] - 106 + _LOWEST
+    place, shift = at // _BITS, at % _BITS
+    for k in range(5):
+        part = np.int64(0)
+        for i in range(max(k - 2, 0), min(k, 2) + 1):
+            part += ((x >> (_BITS * i)) & _MASK) * ((y >> (_BITS * (k - i))) & _MASK)
+        part <<= shift  # below 2^56
+        digits[place + k] += sign * (part & _MASK)
+        digits[place + k + 1] += sign * (part >> _BITS)
+
+
+@strict_inner
+def _sign(digits: NDArray[np.int64]) -> int:
+    """Return the sign of a number, carrying its digits."""
+    carried, rest = np.int64(0), np.int64(0)
+    for i in range(len(digits)):
+        carried += digits[i]
+        rest |= carried & _MASK
+        carried >>= _BITS
+    if carried < 0:
+        return -1
+    return 1 if carried > 0 or rest > 0 else 0
+
+
+@strict_inner
+def wins(
+    decider: Decider,
+    winner: Winner,
+    row: NDArray[np.float64],
+    x: NDArray[np.float64],
+    fixed: NDArray[np.bool_],
+    digits: NDArray[np.int64],
+) -> bool:
+    """Tell whether a row has the class, with some units of an instance fixed.
+
+    ``row`` and ``x`` have shape (d,), ``fixed`` (units + 1,); ``digits`` is room to work in.
+    """
+    first = winner.lines[0]
+    for k in range(len(winner.loses)):
+        second = winner.lines[k + 1]
+        ahead, size = 0.0, 0.0
+        for j in range(len(row)):
+            value = x[j] if fixed[decider.unit_of[j]] else row[j]
+            if first >= 0:
+                ahead += decider.weights[first, j] * value
+                size += abs(decider.weights[first, j] * value)
+            if second >= 0:
+                ahead -= decider.weights[second, j] * value
+                size += abs(decider.weights[second, j] * value)
+        if first >= 0:
+            ahead += decider.intercepts[first]
+            size += abs(decider.intercepts[first])
+        if second >= 0:
+            ahead -= decider.intercepts[second]
+            size += abs(decider.intercepts[second])
+        terms = 2 * len(row) + 4
+        if abs(ahead) > terms * (_ROUNDING * size + _UNDERFLOW) and size < np.inf:
+            if ahead < 0.0:
+                return False
+            continue
+        if _sign_before(decider, first, second, row, x, fixed, digits) < winner.loses[k]:
+            return False
+    return True
+
+
+@strict_inner
+def _sign_before(
+    decider: Decider,
+    first: Any,
+    second: Any,
+    row: NDArray[np.float64],
+    x: NDArray[np.float64],
+    fixed: NDArray[np.bool_],
+    digits: NDArray[np.int64],
+) -> int:
+    """Return the sign of what one score is ahead of another, exactly."""
+    digits[:] = np.int64(0)
+    for j in range(len(row)):
+        value = x[j] if fixed[decider.unit_of[j]] else row[j]
+        if first >= 0:
+            _add(digits, 1, decider.weights[first, j], value)
+        if second >= 0:
+            _add(digits, -1, decider.weights[second, j], value)
+    if first >= 0:
+        _add(digits, 1, decider.intercepts[first], 1.0)
+    if second >= 0:
+        _add(digits, -1, decider.intercepts[second], 1.0)
+    return _sign(digits)
+
+
+@strict_kernel
+def _kept(
+    decider: Decider,
+    winner: Winner,
+    rows: NDArray[np.float64],
+    x: NDArray[np.float64],
+    fixed: NDArray[np.bool_],
+    digits: NDArray[np.int64],
+    found: NDArray[np.bool_],
+) -> None:
+    """Write down which rows keep the class, row by row (Proposition 129)."""
+    for r in range(len(rows)):
+        found[r] = wins(decider, winner, rows[r], x, fixed, digits)
+
+
+def kept(
+    decider: Decider,
+    winner: Winner,
+    rows: NDArray[np.float64],
+    x: NDArray[np.float64],
+    fixed: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Tell which rows (n, d) keep the class with some units of an instance fixed, exactly.
+
+    ``fixed`` has shape (units + 1,); the last stands for columns that are no unit's.
+    """
+    found = np.empty(len(rows), dtype=np.bool_)
+    _kept(decider, winner, rows, x, fixed, np.zeros(_DIGITS, dtype=np.int64), found)
+    return found
+
+
+@strict_kernel
+def _kept_along(
+    decider: Decider,
+    winner: Winner,
+    rows: NDArray[np.float64],
+    weights: NDArray[np.int64],
+    x: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    work: NDArray[np.float64],
+    fixed: NDArray[np.bool_],
+    digits: NDArray[np.int64],
+    found: NDArray[np.int64],
+) -> None:
+    """Add up the weight that is kept with the first 0, 1, 2, ... units fixed (Proposition 129).
+
+    Columns of the k-th unit are ``columns[starts[k]:starts[k + 1]]``. ``work`` (2, K) holds scores
+    and their sizes.
+    """
+    many, d = decider.weights.shape
+    steps = len(starts) - 1
+    for r in range(len(rows)):
+        for k in range(many):
+            score, size = decider.intercepts[k], abs(decider.intercepts[k])
+            for j in range(d):
+                w = decider.weights[k, j]
+                score += w * rows[r, j]
+                size += abs(w * rows[r, j]) + abs(w * x[j])
+            work[0, k], work[1, k] = score, size
+        fixed[:] = False
+        for s in range(steps + 1):
+            if s:
+                for i in range(starts[s - 1], starts[s]):
+                    j = columns[i]
+                    fixed[decider.unit_of[j]] = True
+                    for k in range(many):
+                        w = decider.weights[k, j]
+                        work[0, k] += w * x[j] - w * rows[r, j]
+            keeps = 2
+            for k in range(len(winner.loses)):
+                first, second = winner.lines[0], winner.lines[k + 1]
+                ahead = (work[0, first] if first >= 0 else 0.0) - (
+                    work[0, second] if second >= 0 else 0.0
+                )
+                size = (work[1, first] if first >= 0 else 0.0) + (
+                    work[1, second] if second >= 0 else 0.0
+                )
+                sure = abs(ahead) > (6 * d + 8) * (_ROUNDING * size + _UNDERFLOW) and size < np.inf
+                if not sure:
+                    keeps = min(keeps, 1)
+                elif ahead < 0.0:
+                    keeps = 0
+            if keeps == 1:
+                keeps = 2 if wins(decider, winner, rows[r], x, fixed, digits) else 0
+            if keeps == 2:
+                found[s] += weights[r]
+
+
+def kept_along(
+    decider: Decider,
+    winner: Winner,
+    rows: NDArray[np.float64],
+    weights: NDArray[np.int64],
+    x: NDArray[np.float64],
+    columns: list[list[int]],
+) -> NDArray[np.int64]:
+    """Return the weight kept with the first 0, 1, 2, ... of some units fixed, exactly.
+
+    ``columns`` are those of each unit, in the order in which they are fixed.
+    """
+    found = np.zeros(len(columns) + 1, dtype=np.int64)
+    units = int(decider.unit_of.max(initial=0)) + 2
+    _kept_along(
+        decider,
+        winner,
+        rows,
+        weights,
+        x,
+        np.cumsum([0, *map(len, columns)]).astype(np.int64),
+        np.array([j for at in columns for j in at], dtype=np.int64),
+        np.zeros((2, len(decider.weights))),
+        np.zeros(units, dtype=np.bool_),
+        np.zeros(_DIGITS, dtype=np.int64),
+        found,
+    )
+    return found
