@@ -92,13 +92,9 @@ def background(model: Any, distribution: Background) -> Law:
             from sklearn_probsr.laws.rows._sparse_replacement import SparseLaw
 
             return SparseLaw(model, distribution, rows)
-    if isinstance(model, ArgmaxModel):
-        from sklearn_probsr.laws.rows._rival_rows import ReplacementDuels
+    from sklearn_probsr.rows.law import BackgroundLaw
 
-        return ReplacementDuels(model, distribution)
-    from sklearn_probsr.laws.rows._replacement import ReplacementLaw
-
-    return ReplacementLaw(model, distribution)
+    return BackgroundLaw(model, distribution)
 
 
 def matching(model: Model, distribution: Matching) -> Law:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import strict_inner, strict_kernel
 from sklearn_probsr.model._base import Model
 
-__all__ = ["Decider", "Winner", "decider", "kept", "kept_along", "winner_of", "wins"]
+__all__ = ["Decider", "Winner", "decider", "kept", "kept_along", "room", "winner_of", "wins"]
 
 # A digit has so many bits; products of floats begin at 2^-2252 and end below 2^2050.
 _BITS, _LOWEST, _DIGITS = 18, 2256, 256
@@ -55,6 +55,11 @@ class Winner(NamedTuple):
 
     lines: NDArray[np.int64]
     loses: NDArray[np.int64]
+
+
+def room() -> NDArray[np.int64]:
+    """Return room for the digits of a sum."""
+    return np.zeros(_DIGITS, dtype=np.int64)
 
 
 def decider(model: Model) -> Decider:
@@ -205,7 +210,7 @@ def kept(
     ``fixed`` has shape (units + 1,); the last stands for columns that are no unit's.
     """
     found = np.empty(len(rows), dtype=np.bool_)
-    _kept(decider, winner, rows, x, fixed, np.zeros(_DIGITS, dtype=np.int64), found)
+    _kept(decider, winner, rows, x, fixed, room(), found)
     return found
 
 
@@ -291,7 +296,7 @@ def kept_along(
         np.array([j for at in columns for j in at], dtype=np.int64),
         np.zeros((2, len(decider.weights))),
         np.zeros(units, dtype=np.bool_),
-        np.zeros(_DIGITS, dtype=np.int64),
+        room(),
         found,
     )
     return found
