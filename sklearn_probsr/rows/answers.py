@@ -25,8 +25,8 @@ __all__ = ["Answer", "Candidates", "Searched", "best_of", "cheapest", "first_of"
 _FROM_BELOW = 0.25
 # A search with a time limit looks at the clock after so many cells.
 _BETWEEN_CLOCKS = 2**27
-# Cells for a better set of the same size, and to look through the parts of a set.
-_TO_IMPROVE, _TO_CLAIM = 2**20, 2**26
+# Cells for a better set of the same size, for the best of a size, and for the parts of a set.
+_TO_IMPROVE, _FOR_BEST, _TO_CLAIM = 2**17, 2**24, 2**26
 # What is exactly counted costs so many cells of rounded numbers for each of its own.
 _EXACTLY = 4
 # In so many steps prices are told apart.
@@ -231,14 +231,16 @@ def smallest(rows: Candidates, start: Answer, task: Task) -> Answer:
             break
     late = task.is_late
     if best.chosen is not None and not late:
-        best = _improved(rows, looking, best, len(best.chosen))
+        best = _improved(rows, looking, best, len(best.chosen), _TO_IMPROVE)
     return best._replace(least=least, late=late and least <= limit)
 
 
-def _improved(rows: Candidates, looking: _Looking, best: Answer, size: int) -> Answer:
+def _improved(
+    rows: Candidates, looking: _Looking, best: Answer, size: int, cells: int
+) -> Answer:
     """Return the best set of at most a size, as far as a little effort goes."""
     looking.search.again()
-    looking.left = looking.all = _TO_IMPROVE
+    looking.left = looking.all = cells
     while best.lost > 0:
         verdict, found, lost = looking.next(size, 0, best.lost - 1)
         if verdict != 1:
@@ -261,7 +263,7 @@ def best_of(rows: Candidates, size: int, task: Task) -> Answer:
         return best
     ones = np.ones(h, dtype=np.int64)
     searched = rows.searched(Prices(ones, 1, size, size))
-    return _improved(rows, _Looking(rows, searched, 0, task), best, size)
+    return _improved(rows, _Looking(rows, searched, 0, task), best, size, _FOR_BEST)
 
 
 def claimed(rows: Candidates, best: Answer, task: Task) -> tuple[Answer, str]:

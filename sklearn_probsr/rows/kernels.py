@@ -53,6 +53,8 @@ class Rows(NamedTuple):
         What fixing each candidate adds.
     weights : ndarray of int64, shape (n,)
         How much each row counts.
+    light : ndarray of float32, shape (n,)
+        About the same, in units of a power of two: the sum is below 2^24.
     sure : float32
         Margins of this and more are surely kept; 0 if nothing was rounded.
     """
@@ -60,6 +62,7 @@ class Rows(NamedTuple):
     margins: NDArray[np.float32]
     gains: NDArray[np.float32]
     weights: NDArray[np.int64]
+    light: NDArray[np.float32]
     sure: Any
 
 
@@ -120,11 +123,7 @@ def before(
             u = forced[i]
             _gain(margin, parts[:, u], known[:, u], first, second)
         for i in range(len(units)):
-            u = units[i]
-            gain = rows.gains[i, k]
-            for r in range(n):
-                gain[r] = _ZERO
-            _gain(gain, parts[:, u], known[:, u], first, second)
+            _write_gain(rows.gains[i, k], parts[:, units[i]], known[:, units[i]], first, second)
 
 
 @inner
@@ -137,6 +136,29 @@ def _add(to: NDArray[np.float32], lines: NDArray[np.float32], line: Any, sign: A
 
 
 @inner
+def _write_gain(
+    to: NDArray[np.float32],
+    lines: NDArray[np.float32],
+    known: NDArray[np.float32],
+    first: Any,
+    second: Any,
+) -> None:
+    """Write what fixing a unit adds: what is known of it less what rows have."""
+    if second < 0:
+        more, own = known[first], lines[first]
+        for r in range(len(to)):
+            to[r] = more - own[r]
+    elif first < 0:
+        more, own = known[second], lines[second]
+        for r in range(len(to)):
+            to[r] = own[r] - more
+    else:
+        more, own, other = known[first] - known[second], lines[first], lines[second]
+        for r in range(len(to)):
+            to[r] = more + (other[r] - own[r])
+
+
+@inner
 def _gain(
     to: NDArray[np.float32],
     lines: NDArray[np.float32],
@@ -144,7 +166,7 @@ def _gain(
     first: Any,
     second: Any,
 ) -> None:
-    """Add what fixing a unit adds: what is known of it less what rows have."""
+    """Add the same."""
     _add(to, lines, first, np.float32(-1.0))
     _add(to, lines, second, np.float32(1.0))
     more = _ZERO
@@ -252,6 +274,7 @@ def greedy(
     units: NDArray[np.int64],
     prices: NDArray[np.float32],
     spare: int,
+    light_spare: np.float32,
     hinge: bool,
     looks: int,
     room: NDArray[np.float32],
@@ -262,8 +285,9 @@ def greedy(
 
     Returns how many there are, negative less one if all together do not. Greed looks at the weight
     that a candidate saves for its price, then at what is missing; with ``hinge`` at the latter
-    alone. After so many ``looks`` the others follow as they come. ``room`` (R + 1, n) and ``free``
-    (h) are written over; what is reached is counted exactly (Lemma 31).
+    alone. After so many ``looks`` the others follow as they come. ``light_spare`` is ``spare`` as
+    ``rows.light`` counts; ``room`` (R + 1, n) and ``free`` (h) are written over. What is reached is
+    counted exactly (Lemma 31).
     """
     h, many = len(rows.gains), len(rows.margins)
     margins, near = room[:many], room[many]
@@ -272,27 +296,27 @@ def greedy(
         for r in range(len(near)):
             margin[r] = start[r]
     _worst(margins, margins, _ZERO, near)
-    now, now_missing = _look(near, rows.weights)
+    now, now_missing = _look(near, rows.light)
     for j in range(h):
         free[j] = True
     size = np.int64(0)
     done = False
     while True:
-        if now <= spare:
+        if now <= light_spare:
             _worst(margins, margins, _ZERO, near)
             done = _lost(near, rows, settled, spare) <= spare
         if done or size == h:
             break
         best = np.int64(-1)
-        best_rank, best_missing, best_lost, best_more = -np.inf, -np.inf, np.int64(0), 0.0
+        best_rank, best_missing, best_lost, best_more = -np.inf, -np.inf, _ZERO, _ZERO
         for j in range(h):
             if free[j]:
                 if looks <= 0 and best >= 0:
                     break
                 looks -= 1
                 _worst(margins, rows.gains[j], np.float32(1.0), near)
-                away, missing = _look(near, rows.weights)
-                rank = 0.0 if hinge else float(now - away) / prices[j]
+                away, missing = _look(near, rows.light)
+                rank = 0.0 if hinge else (now - away) / prices[j]
                 more = (missing - now_missing) / prices[j]
                 if rank > best_rank or (rank == best_rank and more > best_missing):
                     best, best_rank, best_missing = j, rank, more
@@ -309,13 +333,13 @@ def greedy(
 
 
 @inner
-def _look(near: NDArray[np.float32], weights: NDArray[np.int64]) -> tuple[Any, Any]:
-    """Return the weight of the rows below 0, and what is missing there together (not above 0)."""
-    found, missing = np.int64(0), 0.0
+def _look(near: NDArray[np.float32], light: NDArray[np.float32]) -> tuple[Any, Any]:
+    """Return about the weight of the rows below 0, and what is missing there (not above 0)."""
+    found, missing = _ZERO, _ZERO
     for r in range(len(near)):
-        found += weights[r] if near[r] < _ZERO else np.int64(0)
-    for r in range(len(near)):
-        missing += np.float32(weights[r]) * min(near[r], _ZERO)
+        below = near[r] < _ZERO  # told once: else this is no vector loop
+        found += light[r] if below else _ZERO
+        missing += light[r] * near[r] if below else _ZERO
     return found, missing
 
 

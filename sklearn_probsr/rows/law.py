@@ -60,6 +60,7 @@ class BackgroundLaw(Law):
         self._several = [u for u, at in enumerate(self.columns) if len(at) > 1]
         self._winners: dict[int, Winner] = {}
         self._gains: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._shares: dict[int, Enclosure] = {}
         self._sides: dict[tuple[int, int, bytes], tuple[bool, bool]] = {}
         self.is_large = self.rivals * model.n_units * len(self.rows) > MANY_GAINS
 
@@ -458,8 +459,16 @@ class BackgroundLaw(Law):
         self, i: int, rows: Candidates, best: Answer, word: str, least: int, task: Task, found: Found
     ) -> None:
         chosen = rows.units[sorted(best.chosen or [])].tolist()
-        share = Enclosure.of(Fraction(self.total - best.lost, self.total))
+        share = self._share(best.lost)
         found.write(i, [*task.include, *chosen], share, word, len(task.include) + least)
+
+    def _share(self, lost: int) -> Enclosure:
+        """Return the guarantee of a set that loses a weight; many rows lose the same."""
+        if lost not in self._shares:
+            if len(self._shares) >= _MOST_SIDES:
+                self._shares.clear()
+            self._shares[lost] = Enclosure.of(Fraction(self.total - lost, self.total))
+        return self._shares[lost]
 
     def _out_of_reach(
         self, i: int, rows: Candidates, none: Answer, task: Task, found: Found

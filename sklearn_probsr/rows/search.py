@@ -36,7 +36,7 @@ from sklearn_probsr.rows.kernels import (
     branch_take,
 )
 
-__all__ = ["Prices", "Search", "State", "branch", "storage"]
+__all__ = ["Prices", "Search", "State", "branch", "storage", "thin_of"]
 
 # The table of what is ahead has numbers of 16 bits, each worth so many steps.
 _LARGEST = 2**15 - 1
@@ -396,6 +396,11 @@ def _write(best: NDArray[np.float32], part: np.float32, more: NDArray[np.int16])
         more[r] = np.int16(np.ceil(best[r] * part))
 
 
+def thin_of(total: int) -> int:
+    """Return by how many bits weights are thinned, so that 32-bit floats hold their sum."""
+    return max(total.bit_length() - 24, 0)
+
+
 class Search:
     """The sets of candidates that cost at most a limit, gone through one after the other.
 
@@ -456,11 +461,13 @@ class Search:
         rows, reach = self._rows, self.reach
         h, rivals, _ = rows.gains.shape
         levels, most = self.prices.levels, min(self.prices.most, h)
-        worst = reach.at.min(axis=0)
-        places = np.flatnonzero(worst >= 0)
-        self._least = int(rows.weights.sum()) - int(rows.weights[places].sum())
-        order = np.argsort(worst[places], kind="stable")[: max(self._room // self._bytes, BLOCK)]
-        places = places[order]
+        worst = reach.at[0] if rivals == 1 else reach.at.min(axis=0)
+        places = (worst >= 0).nonzero()[0]
+        self._least = int(reach.lost[levels])
+        # Whole numbers, each with its place: they are sorted at once, and alike everywhere.
+        keys = (worst[places].astype(np.int64) << 32) + places
+        keys.sort()
+        places = keys[: max(self._room // self._bytes, BLOCK)] & (2**32 - 1)
         many = 1 if rivals == 1 else _NEAREST
         if rivals == 1:
             nearest = np.zeros((1, len(places)), dtype=np.intp)
@@ -469,11 +476,14 @@ class Search:
             if rivals < _NEAREST:
                 nearest = nearest[[*range(rivals), *[0] * (_NEAREST - rivals)]]
         padded = max(-(-len(places) // BLOCK), 1) * BLOCK
-        self._thin = max(int(rows.weights.sum()).bit_length() - 24, 0)
-        margins = np.zeros((most + 1, many * padded), dtype=np.float32)
+        self._thin = thin_of(int(rows.weights.sum()))
+        margins = np.empty((most + 1, many * padded), dtype=np.float32)
         weights = np.zeros(padded, dtype=np.float32)
-        gains = np.zeros((h, many, padded), dtype=np.float32)
+        gains = np.empty((h, many, padded), dtype=np.float32)
         first = margins[0].reshape(many, padded)
+        # Rows without weight fill the last block.
+        first[:, len(places) :] = 0.0
+        gains[:, :, len(places) :] = 0.0
         _gather(rows, places, nearest, self._thin, first, weights, gains)
         self.order = self._ordered(gains, weights, places, nearest)
         cells = many * padded
@@ -509,7 +519,7 @@ class Search:
         scores, n = np.zeros(len(gains)), len(places)
         if n:
             at, beyond = self.reach.at[nearest, places], self.reach.beyond[nearest, places]
-            half = np.partition(at.min(axis=0), n // 2)[n // 2]
+            half = at[:, n // 2].min()  # they are in this order
             part = np.float32(1 / (8 * _WIDTH * max(float(half), 1.0)))
             _suffering(gains, weights, at, beyond, part, np.empty(n, dtype=np.float32), scores)
         return np.argsort(-scores, kind="stable").astype(np.int64)

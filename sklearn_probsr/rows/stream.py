@@ -19,7 +19,7 @@ from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import Searched
 from sklearn_probsr.rows.exact import Decider, Winner
 from sklearn_probsr.rows.kernels import Rows, Settled, before, greedy, lost, prune
-from sklearn_probsr.rows.search import Prices, Search
+from sklearn_probsr.rows.search import Prices, Search, thin_of
 from sklearn_probsr.rows.table import Table
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ class DenseRows:
             np.empty((many, n), dtype=np.float32),
             np.empty((h, many, n), dtype=np.float32),
             weights,
+            light_of(weights),
             np.float32(2 * one.doubt),
         )
         before(
@@ -139,6 +140,7 @@ class DenseRows:
         h = len(self.units)
         order, free = np.empty(h, dtype=np.int64), np.empty(h, dtype=np.bool_)
         looks = max(_LOOKS // max(self.cells, 1), 64 * h)
+        thin = thin_of(int(self.rows.weights.sum()))
         size = int(
             greedy(
                 self.rows,
@@ -146,6 +148,7 @@ class DenseRows:
                 self.units,
                 prices,
                 spare,
+                np.float32(np.ldexp(spare, -thin)),
                 hinge,
                 looks,
                 self._room,
@@ -308,6 +311,11 @@ class StreamedRows:
         law = self._law
         rows = np.ascontiguousarray(law.rows[at], dtype=np.float64)
         return DenseRows(law.decider, law.table, rows, law.weights[at], one, at)
+
+
+def light_of(weights: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return about the weights of rows, so that 32-bit floats hold their sum."""
+    return np.ldexp(weights, -thin_of(int(weights.sum()))).astype(np.float32)
 
 
 def _pieces(law: BackgroundLaw) -> Iterator[tuple[slice, NDArray[np.float64]]]:
