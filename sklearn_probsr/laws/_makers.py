@@ -89,7 +89,7 @@ def background(model: Any, distribution: Background) -> Law:
     if distribution.is_sparse:
         rows = rows_before(model, distribution)
         if isinstance(rows, SparseRows):
-            from sklearn_probsr.laws.rows._sparse_replacement import SparseLaw
+            from sklearn_probsr.rows.sparse import SparseLaw
 
             return SparseLaw(model, distribution, rows)
     from sklearn_probsr.rows.law import BackgroundLaw

@@ -9,6 +9,7 @@ prices, after sizes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -19,7 +20,7 @@ from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.prices import Prices as Costs
 from sklearn_probsr.rows.search import Prices, Search
 
-__all__ = ["Answer", "Candidates", "Searched", "best_of", "cheapest", "first_of", "smallest"]
+__all__ = ["Answer", "Candidates", "Searched", "best_of", "cheapest", "first_of", "part_of", "smallest"]
 
 # The part of the cells, and of the time, that raises the least size once smaller sets stay open.
 _FROM_BELOW = 0.25
@@ -65,12 +66,15 @@ class Candidates(Protocol):
         The weight that may be lost.
     cells : int
         How many margins rows have: a set that is counted looks at so many.
+    gains : float
+        How many numbers a table for `searched` begins with; infinite if none is ever made.
     """
 
     units: NDArray[np.int64]
     monotone: bool
     spare: int
     cells: int
+    gains: float
 
     def lost(self, chosen: Sequence[int], spare: int) -> int:
         """Return the weight lost with a set fixed, exactly, or more than ``spare`` of it."""
@@ -83,6 +87,15 @@ class Candidates(Protocol):
 
     def ranked(self) -> list[int]:
         """Return all candidates in the order in which greed takes them."""
+
+    def along(self, order: Sequence[int]) -> NDArray[np.int64]:
+        """Return the weight lost with the first 0, 1, 2, ... of an order fixed, exactly."""
+
+    def least(self, most: int) -> int:
+        """Return a size, at most ``most``, below which no set reaches the level; without a table."""
+
+    def parted(self, chosen: Sequence[int], task: Task) -> tuple[int, list[int]]:
+        """Look for a part of a set that reaches the level: 1 with one, 0 if none does, or -1."""
 
     def searched(self, prices: Prices, part: Sequence[int] | None = None) -> Searched:
         """Return a search for sets of some price, of all candidates or of some."""
@@ -200,10 +213,12 @@ def smallest(rows: Candidates, start: Answer, task: Task) -> Answer:
     size = most if best.chosen is None else len(best.chosen)
     ones = np.ones(h, dtype=np.int64)
     cells = task.effort.cells(rows.cells)
-    if not h or 2 * (size + 2) * h * rows.cells > cells:
+    if not h or 2 * (size + 2) * rows.gains > cells:
         lost = rows.lost((), rows.spare)
         if lost <= rows.spare:
             return Answer([], lost, 0)
+        if best.chosen is not None:
+            return best._replace(least=rows.least(size))
         return best if h else Answer(None, 0, 1)
     looking = _Looking(rows, rows.searched(Prices(ones, 1, size, size)), cells, task)
     least = min(looking.least(rows.spare), size)
@@ -251,15 +266,12 @@ def _improved(
 
 def best_of(rows: Candidates, size: int, task: Task) -> Answer:
     """Return the best set found of at most a size."""
-    order = rows.ranked()
-    tried = [size] if rows.monotone else range(size + 1)
-    best = Answer(None, 0, 0)
-    for k in tried:
-        lost = rows.lost(order[:k], np.iinfo(np.int64).max)
-        if best.chosen is None or lost < best.lost:
-            best = Answer(order[:k], lost, 0)
+    order = rows.ranked()[:size]
+    lost = rows.along(order)
+    k = len(order) if rows.monotone else int(np.argmin(lost))
+    best = Answer(order[:k], int(lost[k]), 0)
     h = len(rows.units)
-    if not h or not size or 2 * (size + 2) * h * rows.cells > task.effort.cells(rows.cells):
+    if not h or not size or 2 * (size + 2) * rows.gains > task.effort.cells(rows.cells):
         return best
     ones = np.ones(h, dtype=np.int64)
     searched = rows.searched(Prices(ones, 1, size, size))
@@ -279,20 +291,24 @@ def claimed(rows: Candidates, best: Answer, task: Task) -> tuple[Answer, str]:
             return best, "subset-minimal"
         if task.is_over:
             return best, "locally-minimal"
-        size = len(chosen)
-        prices = Prices(np.ones(size, dtype=np.int64), 1, size - 1, size - 1)
-        looking = _Looking(rows, rows.searched(prices, chosen), _TO_CLAIM, task)
-        verdict = 0
-        found: list[int] = []
-        if looking.lost_by_price[-1] <= rows.spare:
-            part = _Part(rows, chosen)
-            looking.rows = part
-            verdict, found, _ = looking.next(size - 1, 0, rows.spare)
+        verdict, found = rows.parted(chosen, task)
         if verdict == 0:
             return best, "subset-minimal"
         if verdict < 0:
             return best, "locally-minimal"
-        best = best._replace(chosen=[chosen[j] for j in found])
+        best = best._replace(chosen=found)
+
+
+def part_of(rows: Candidates, chosen: Sequence[int], task: Task) -> tuple[int, list[int]]:
+    """Look for a part of a set that reaches the level by a search of the set itself (Lemma 53)."""
+    size = len(chosen)
+    prices = Prices(np.ones(size, dtype=np.int64), 1, size - 1, size - 1)
+    looking = _Looking(rows, rows.searched(prices, chosen), _TO_CLAIM, task)
+    if looking.lost_by_price[-1] > rows.spare:
+        return 0, []
+    looking.rows = _Part(rows, list(chosen))
+    verdict, found, _ = looking.next(size - 1, 0, rows.spare)
+    return verdict, [chosen[j] for j in found]
 
 
 class _Part:
@@ -362,8 +378,8 @@ def _branched(
     limit = (count(best) - 1) >> bits
     cells = task.effort.cells(rows.cells)
     h = len(counts)
-    steps = min(_STEPS, _TABLE // max(h * rows.cells, 1), limit)
-    if steps < min(_LEAST_STEPS, limit):
+    steps = min(_STEPS, int(_TABLE / max(rows.gains, 1)), limit)
+    if steps < min(_LEAST_STEPS, limit) or rows.gains == math.inf:
         return best, 0, task.is_late  # a table of so many gains would take too long
     step = limit // max(steps, 1) + 1
     prices = Prices(rounded, step, limit // step, most)

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.rows import exact
-from sklearn_probsr.rows.answers import Searched
+from sklearn_probsr.core.options import Task
+from sklearn_probsr.rows.answers import Searched, part_of
 from sklearn_probsr.rows.exact import Decider, Winner
 from sklearn_probsr.rows.kernels import Rows, Settled, before, greedy, lost, prune
 from sklearn_probsr.rows.search import Prices, Search, thin_of
@@ -71,7 +72,36 @@ class Instance(NamedTuple):
     spare: int
 
 
-class DenseRows:
+class _Tabled:
+    """What rows that are searched by a table of gains have in common; see `Candidates`."""
+
+    units: NDArray[np.int64]
+    cells: int
+
+    @property
+    def gains(self) -> float:
+        """How many numbers a table begins with."""
+        return len(self.units) * self.cells
+
+    def lost(self, chosen: Sequence[int], spare: int) -> int:
+        """Return the weight lost with a set fixed, exactly, or more than ``spare`` of it."""
+        raise NotImplementedError
+
+    def along(self, order: Sequence[int]) -> NDArray[np.int64]:
+        """Return the weight lost with the first 0, 1, 2, ... of an order fixed, exactly."""
+        most = np.iinfo(np.int64).max
+        return np.array([self.lost(order[:k], most) for k in range(len(order) + 1)])
+
+    def least(self, most: int) -> int:
+        """Return a size below which no set reaches the level: that takes a table."""
+        return 0
+
+    def parted(self, chosen: Sequence[int], task: Task) -> tuple[int, list[int]]:
+        """Look for a part of a set that reaches the level: 1 with one, 0 if none does, or -1."""
+        return part_of(self, chosen, task)  # type: ignore[arg-type]
+
+
+class DenseRows(_Tabled):
     """Rows before an instance as a table of gains; see `Candidates`.
 
     Parameters
@@ -175,7 +205,7 @@ class DenseRows:
         return Searched(search, search.lost, 0)
 
 
-class StreamedRows:
+class StreamedRows(_Tabled):
     """Rows before an instance of which no table is made; see `Candidates`.
 
     Parameters

@@ -20,7 +20,7 @@ from sklearn_probsr import (
     law_of,
     sufficient_reason,
 )
-from sklearn_probsr.laws.rows._sparse_replacement import SparseLaw
+from sklearn_probsr.rows.sparse import SparseLaw
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.rules.printed import BINS, completions, read, worst
