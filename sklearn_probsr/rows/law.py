@@ -37,8 +37,9 @@ from sklearn_probsr.search._prover import Prover
 
 __all__ = ["BackgroundLaw", "BackgroundView"]
 
-# Of rows with more gains than this before all rivals no table is made: they are gone through.
-MANY_GAINS = 2**21
+# Of rows with more gains than this before all rivals no table is made: they are gone through. The
+# second is for two classes, where a table takes no more than the rows do.
+MANY_GAINS, MOST_GAINS = 2**21, 2**27
 # Instances whose contributions are worked out together.
 _AT_ONCE = 256
 # Different states of a unit that are compared exactly, and whose answers are remembered.
@@ -61,8 +62,11 @@ class BackgroundLaw(Law):
         self._winners: dict[int, Winner] = {}
         self._gains: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self._shares: dict[int, Enclosure] = {}
+        self._leads: dict[int, exact.Bounds] = {}
         self._sides: dict[tuple[int, int, bytes], tuple[bool, bool]] = {}
-        self.is_large = self.rivals * model.n_units * len(self.rows) > MANY_GAINS
+        several = self.rivals > 1 or self.rows.dtype != np.float64
+        gains = self.rivals * model.n_units * len(self.rows)
+        self.is_large = gains > (MANY_GAINS if several else MOST_GAINS)
 
     @property
     def rivals(self) -> int:
@@ -228,28 +232,48 @@ class BackgroundLaw(Law):
         self, x: NDArray[np.float64], winner: int, fixed: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
         """Tell which rows have a class with some units of an instance fixed, exactly."""
-        before = self.winner(winner)
         return np.concatenate(
-            [exact.kept(self.decider, before, rows, x, fixed) for _, rows in self.blocks()]
+            [self.kept_of(self.winner(winner), rows, x, fixed) for _, rows in self.blocks()]
         )
+
+    def kept_of(
+        self,
+        winner: Winner,
+        rows: NDArray[np.float64],
+        x: NDArray[np.float64],
+        fixed: NDArray[np.bool_],
+    ) -> NDArray[np.bool_]:
+        """Tell the same of some rows."""
+        most = np.maximum(self._largest, np.abs(x))
+        return exact.kept(self.decider, winner, self._lead(winner), rows, most, x, fixed)
+
+    def _lead(self, winner: Winner) -> exact.Bounds:
+        key = int(winner.lines[0])
+        if key not in self._leads:
+            self._leads[key] = exact.bounds(self.decider, winner)
+        return self._leads[key]
+
+    @cached_property
+    def _largest(self) -> NDArray[np.float64]:
+        return np.maximum(np.abs(self.table.least), np.abs(self.table.most))
 
     def kept_along(
         self, x: NDArray[np.float64], winner: int, order: Sequence[int]
     ) -> NDArray[np.int64]:
         """Return the weight kept with the first 0, 1, 2, ... of an order fixed, exactly."""
-        columns, before = [self.columns[u] for u in order], self.winner(winner)
-        found = np.zeros(len(order) + 1, dtype=np.int64)
-        for at, rows in self.blocks():
-            found += exact.kept_along(self.decider, before, rows, self.weights[at], x, columns)
-        return found
+        return self.kept_before(self.winner(winner), x, order)
 
-    def kept_of(self, one: Instance, order: Sequence[int]) -> NDArray[np.int64]:
-        """Return the same of an instance that is asked about."""
+    def kept_before(
+        self, winner: Winner, x: NDArray[np.float64], order: Sequence[int]
+    ) -> NDArray[np.int64]:
+        """Return the same before the rivals of a class."""
         columns = [self.columns[u] for u in order]
+        most, lead = np.maximum(self._largest, np.abs(x)), self._lead(winner)
         found = np.zeros(len(order) + 1, dtype=np.int64)
         for at, rows in self.blocks():
-            counts = self.weights[at]
-            found += exact.kept_along(self.decider, one.winner, rows, counts, one.x, columns)
+            found += exact.kept_along(
+                self.decider, winner, lead, rows, self.weights[at], most, x, columns
+            )
         return found
 
     def mean_gains(self, rows: Row, winner: int) -> NDArray[np.float64]:

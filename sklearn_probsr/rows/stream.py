@@ -33,9 +33,11 @@ _LOOKS = 2**28
 # two thirds of the gains: of more rows it has those that have least to spare (Lemma 121).
 FEW_BYTES, RIVAL_BYTES = 3 * 2**20, 2**25
 # Numbers of rows that are looked at together.
-_PIECE = 2**18
+PIECE = 2**18
 # Gains of the rows that sets are searched on at first, and of those that are searched for a proof.
 PART, HARD = 2**17, 2**19
+# The most gains of a part, however large a sample is asked for.
+MOST = 2**20
 # So often a part is asked for more weight before it grows.
 _TRIES = 8
 
@@ -192,7 +194,7 @@ class StreamedRows:
         self._many = len(one.winner.loses)
         self.cells = self._many * len(law.rows)
         each = max(self._many * max(len(one.units), 1), 1)
-        self._first = max(PART // each, 1) if sample is None else sample
+        self._first = max(PART // each, 1) if sample is None else min(sample, max(MOST // each, 1))
         self._hard = max(HARD // each, 64)
         self._counted: dict[frozenset[int], int] = {}
         self._part: DenseRows | None = None
@@ -208,7 +210,7 @@ class StreamedRows:
         fixed = law.mask([*one.forced.tolist(), *self.units[[*chosen]].tolist()])
         found = 0
         for at, rows in _pieces(law):
-            keeps = exact.kept(law.decider, one.winner, rows, one.x, fixed)
+            keeps = law.kept_of(one.winner, rows, one.x, fixed)
             found += int(law.weights[at][~keeps].sum())
             if found > spare:
                 return found
@@ -271,7 +273,8 @@ class StreamedRows:
         """Return the shortest prefix of an order that reaches the level."""
         order, law, one = part.ranked(), self._law, self._one
         forced = one.forced.tolist()
-        kept = law.kept_of(one, [*forced, *self.units[order].tolist()])[len(forced) :]
+        units = [*forced, *self.units[order].tolist()]
+        kept = law.kept_before(one.winner, one.x, units)[len(forced) :]
         reached = np.flatnonzero(law.total - kept <= self.spare)
         if not len(reached):
             return [(order, False)]
@@ -292,7 +295,7 @@ class StreamedRows:
         n, levels = len(law.rows), prices.levels
         worst = np.empty(n, dtype=np.float32)
         lost_by_price = np.zeros(levels + 1, dtype=np.int64)
-        step = max(_PIECE // max(self._many * max(len(one.units), 1), 1), 1)
+        step = max(PIECE // max(self._many * max(len(one.units), 1), 1), 1)
         for first in range(0, n, step):
             at = slice(first, min(first + step, n))
             search = Search(self._some(one, at).rows, prices, 0)
@@ -325,7 +328,7 @@ def _pieces(law: BackgroundLaw) -> Iterator[tuple[slice, NDArray[np.float64]]]:
 
 def blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Yield rows as floats, piece by piece."""
-    step = max(_PIECE // max(rows.shape[1], 1), 1)
+    step = max(PIECE // max(rows.shape[1], 1), 1)
     for first in range(0, len(rows), step):
         at = slice(first, min(first + step, len(rows)))
         yield at, np.ascontiguousarray(rows[at], dtype=np.float64)

@@ -25,7 +25,7 @@ _BITS = 23
 # Rows that are looked at before all: mostly they show that some number has to be rounded.
 _FIRST = 64
 # Numbers that are worked on at a time.
-_AT_ONCE = 2**20
+_AT_ONCE = 2**16
 # How far beyond its column a value may be to be worked on in floats.
 _FAR = 2.0**200
 
