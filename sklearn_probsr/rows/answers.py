@@ -162,17 +162,14 @@ def first_of(rows: Candidates) -> Answer:
     return _best_proposed(rows, np.ones(len(rows.units)), None)
 
 
-def _best_proposed(
-    rows: Candidates, prices: NDArray[np.float64], start: Answer | None
-) -> Answer:
+def _best_proposed(rows: Candidates, prices: NDArray[np.float64], start: Answer | None) -> Answer:
     """Return the cheapest of the sets that greed finds at some prices, and of another."""
     best = Answer(None, 0, 0) if start is None else start
     for order, reaches in rows.proposals(prices):
         if not reaches:
             continue
-        if not (prices == 1).all():
-            order = sorted(order, key=lambda j: prices[j])
-        chosen, lost = rows.pruned(order, rows.spare)
+        dearest_last = order if (prices == 1).all() else sorted(order, key=lambda j: prices[j])
+        chosen, lost = rows.pruned(dearest_last, rows.spare)
         one = Answer(chosen, lost, 0)
         if best.chosen is None or _rank(one, prices) < _rank(best, prices):
             best = one
@@ -206,38 +203,38 @@ def smallest(rows: Candidates, start: Answer, task: Task) -> Answer:
             return Answer([], lost, 0)
         return best if h else Answer(None, 0, 1)
     looking = _Looking(rows, rows.searched(Prices(ones, 1, size, size)), cells, task)
-    least = min(looking.least(rows.spare), size)
-    if looking.lost_by_price[-1] > rows.spare:
-        least = size + 1
     limit = size if best.chosen is None else size - 1
-    while limit >= least and not looking.late:
-        verdict, found, _ = looking.next(limit, least, rows.spare, _FROM_BELOW)
-        if verdict == 1:
-            chosen, lost = rows.pruned(found, rows.spare)
-            best = Answer(chosen, lost, 0)
-            limit = len(chosen) - 1
-        elif verdict == 0:
-            least = limit + 1
-        else:
-            break
-    while least <= limit and looking.left > 0 and not task.is_late:
-        looking.search.again()
-        verdict, found, lost = looking.next(least, least, rows.spare)
-        if verdict == 1:
-            best, limit = Answer(found, lost, 0), least - 1
-        elif verdict == 0:
-            least += 1
-        else:
-            break
+    best, least = _shrunk(rows, looking, best, limit)
     late = task.is_late
     if best.chosen is not None and not late:
         best = _improved(rows, looking, best, len(best.chosen), _TO_IMPROVE)
-    return best._replace(least=least, late=late and least <= limit)
+    return best._replace(least=least, late=late)
 
 
-def _improved(
-    rows: Candidates, looking: _Looking, best: Answer, size: int, cells: int
-) -> Answer:
+def _shrunk(rows: Candidates, looking: _Looking, best: Answer, limit: int) -> tuple[Answer, int]:
+    """Return the smallest set found of at most a size, and the least size that is not ruled out."""
+    least = looking.least(rows.spare)
+    while limit >= least and not looking.late:
+        verdict, found, _ = looking.next(limit, least, rows.spare, _FROM_BELOW)
+        if verdict < 0:
+            break
+        if verdict == 0:
+            return best, limit + 1
+        chosen, lost = rows.pruned(found, rows.spare)
+        best = Answer(chosen, lost, 0)
+        limit = len(chosen) - 1
+    while least <= limit and looking.left > 0 and not looking.task.is_late:
+        looking.search.again()
+        verdict, found, lost = looking.next(least, least, rows.spare)
+        if verdict < 0:
+            break
+        if verdict == 1:
+            return Answer(found, lost, 0), least
+        least += 1
+    return best, min(least, limit + 1)
+
+
+def _improved(rows: Candidates, looking: _Looking, best: Answer, size: int, cells: int) -> Answer:
     """Return the best set of at most a size, as far as a little effort goes."""
     looking.search.again()
     looking.left = looking.all = cells
@@ -286,7 +283,7 @@ def claimed(rows: Candidates, best: Answer, task: Task) -> tuple[Answer, str]:
         found: list[int] = []
         if looking.lost_by_price[-1] <= rows.spare:
             part = _Part(rows, chosen)
-            looking.rows = part
+            looking.rows = part  # type: ignore[assignment]
             verdict, found, _ = looking.next(size - 1, 0, rows.spare)
         if verdict == 0:
             return best, "subset-minimal"

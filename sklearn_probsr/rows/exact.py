@@ -3,8 +3,8 @@
 A row keeps the class of an instance if the winner's score stays ahead of that of every rival, or
 level where it wins ties. Two classes are two scores of which one is 0. Floats tell it where they
 are surely far enough from 0; else the sum is added up in whole numbers of 18 bits, each at its own
-power of two, which hold every product of two floats (Proposition 129). Kernels are strict: sums that
-are written in another order might overflow where these do not.
+power of two, which hold every product of two floats (Proposition 129). Kernels are strict: sums
+that are written in another order might overflow where these do not.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ __all__ = [
     "decider",
     "kept",
     "kept_along",
+    "leads",
     "room",
     "winner_of",
     "wins",
@@ -252,6 +253,28 @@ def _off(lead: Bounds, most: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isfinite(found), found, np.inf)
 
 
+def _leads(
+    rows: NDArray[np.float64], ahead: NDArray[np.float64], start: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return linear forms of rows, one after the other: BLAS would wait for its threads."""
+    each = zip(ahead, start.tolist(), strict=True)
+    return np.stack([np.einsum("ij,j->i", rows, line) + first for line, first in each], axis=1)
+
+
+def leads(
+    decider: Decider,
+    lead: Bounds,
+    rows: NDArray[np.float64],
+    x: NDArray[np.float64],
+    fixed: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Return about how far rows are ahead of each rival (n, R), with some units fixed."""
+    at = fixed[decider.unit_of]
+    with np.errstate(over="ignore", invalid="ignore"):
+        known = (lead.ahead[:, at] * x[at]).sum(axis=1) + lead.start
+        return _leads(rows, np.where(at, 0.0, lead.ahead), known)
+
+
 def kept(
     decider: Decider,
     winner: Winner,
@@ -267,13 +290,11 @@ def kept(
     (units + 1,), and the last stands for columns that are no unit's. Floats tell it of most rows
     (Proposition 129).
     """
-    at = fixed[decider.unit_of]
+    left = leads(decider, lead, rows, x, fixed)
     with np.errstate(over="ignore", invalid="ignore"):
-        known = (lead.ahead[:, at] * x[at]).sum(axis=1) + lead.start
-        left = rows @ np.where(at, 0.0, lead.ahead).T + known
         off = _off(lead, most)
-        found: NDArray[np.bool_] = (left > off).all(axis=1)
-        open_ones = ~(found | (left < -off).any(axis=1))
+        found = np.asarray((left > off).all(axis=1))
+        open_ones = ~(found | np.asarray((left < -off).any(axis=1)))
     _settle(decider, winner, rows, x, fixed, open_ones, found)
     return found
 
@@ -312,14 +333,14 @@ def kept_along(
     found = np.zeros(len(order) + 1, dtype=np.int64)
     fixed = np.zeros(int(decider.unit_of.max(initial=0)) + 2, dtype=np.bool_)
     with np.errstate(over="ignore", invalid="ignore"):
-        left = rows @ lead.ahead.T + lead.start
+        left = _leads(rows, lead.ahead, lead.start)
         off = 2 * _off(lead, most)
         for k in range(len(order) + 1):
             for j in order[k - 1] if k else ():
                 fixed[decider.unit_of[j]] = True
                 left += lead.ahead[:, j] * x[j] - np.multiply.outer(rows[:, j], lead.ahead[:, j])
-            keeps = (left > off).all(axis=1)
-            open_ones = ~(keeps | (left < -off).any(axis=1))
+            keeps = np.asarray((left > off).all(axis=1))
+            open_ones = ~(keeps | np.asarray((left < -off).any(axis=1)))
             _settle(decider, winner, rows, x, fixed, open_ones, keeps)
             found[k] = weights[keeps].sum()
     return found

@@ -8,10 +8,10 @@ views count sets and curves with no table at all (`sklearn_probsr.rows.exact`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,15 @@ from sklearn_probsr.laws._states import worth
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.rows import exact
-from sklearn_probsr.rows.answers import Answer, Candidates, best_of, cheapest, claimed, first_of, smallest
+from sklearn_probsr.rows.answers import (
+    Answer,
+    Candidates,
+    best_of,
+    cheapest,
+    claimed,
+    first_of,
+    smallest,
+)
 from sklearn_probsr.rows.exact import Winner, decider, winner_of
 from sklearn_probsr.rows.stream import DenseRows, Instance, StreamedRows, blocks
 from sklearn_probsr.rows.table import Known, Table
@@ -247,6 +255,17 @@ class BackgroundLaw(Law):
         most = np.maximum(self._largest, np.abs(x))
         return exact.kept(self.decider, winner, self._lead(winner), rows, most, x, fixed)
 
+    def leads_of(
+        self,
+        winner: Winner,
+        rows: NDArray[np.float64],
+        x: NDArray[np.float64],
+        fixed: NDArray[np.bool_],
+    ) -> NDArray[np.float64]:
+        """Return about how far a class is ahead of its closest rival in some rows."""
+        found = exact.leads(self.decider, self._lead(winner), rows, x, fixed)
+        return np.asarray(found.min(axis=1))
+
     def _lead(self, winner: Winner) -> exact.Bounds:
         key = int(winner.lines[0])
         if key not in self._leads:
@@ -287,7 +306,7 @@ class BackgroundLaw(Law):
         with np.errstate(over="ignore", invalid="ignore"):
             each = rows.astype(np.float64) * factors - means
             if not self._several:
-                return each[:, [at[0] for at in self.columns]]
+                return np.asarray(each[:, [at[0] for at in self.columns]])
             return np.stack([each[:, at].sum(axis=1) for at in self.columns], axis=1)
 
     def _mean_gains(self, winner: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -365,9 +384,12 @@ class BackgroundLaw(Law):
             )
             with np.errstate(over="ignore", invalid="ignore"):
                 each = (ahead * (state - states)).sum(axis=1)
-                off = 2.0**-48 * len(at) * (np.abs(ahead) * (np.abs(state) + np.abs(states))).sum(
-                    axis=1
-                ) + 2.0**-1060
+                off = (
+                    2.0**-48
+                    * len(at)
+                    * (np.abs(ahead) * (np.abs(state) + np.abs(states))).sum(axis=1)
+                    + 2.0**-1060
+                )
             helps |= bool((each > off).any())
             hurts |= bool((each < -off).any())
             near = states[~(np.abs(each) > off)]
@@ -427,7 +449,7 @@ class BackgroundLaw(Law):
         known: Known = self.table.known(rows)
         may = task.may_choose(len(rows), self.model.n_units)
         helps, hurts = np.empty_like(may), np.empty_like(may)
-        gains = np.empty(may.shape)
+        gains = np.empty(may.shape, dtype=np.float64)
         for winner in np.unique(winners).tolist():
             at = np.flatnonzero(winners == winner)
             helps[at], hurts[at] = self.sides(rows[at], winner)
@@ -480,8 +502,16 @@ class BackgroundLaw(Law):
             found.stopped[i] = "time"
 
     def _write(
-        self, i: int, rows: Candidates, best: Answer, word: str, least: int, task: Task, found: Found
+        self,
+        i: int,
+        rows: Candidates,
+        best: Answer,
+        word: str,
+        least: int,
+        task: Task,
+        found: Found,
     ) -> None:
+        """Write down what was found of a row, its features by decreasing mean gain."""
         chosen = rows.units[sorted(best.chosen or [])].tolist()
         share = self._share(best.lost)
         found.write(i, [*task.include, *chosen], share, word, len(task.include) + least)

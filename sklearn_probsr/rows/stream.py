@@ -38,6 +38,8 @@ PIECE = 2**18
 PART, HARD = 2**17, 2**19
 # The most gains of a part, however large a sample is asked for.
 MOST = 2**20
+# Rows that are lost most easily: so many times what may be lost, and these.
+_TIMES, _FEW = 3, 1024
 # So often a part is asked for more weight before it grows.
 _TRIES = 8
 
@@ -197,7 +199,7 @@ class StreamedRows:
         self._first = max(PART // each, 1) if sample is None else min(sample, max(MOST // each, 1))
         self._hard = max(HARD // each, 64)
         self._counted: dict[frozenset[int], int] = {}
-        self._part: DenseRows | None = None
+        self._exposed: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
 
     # --- one set -----------------------------------------------------------------------------
 
@@ -208,8 +210,13 @@ class StreamedRows:
             return self._counted[key]
         law, one = self._law, self._one
         fixed = law.mask([*one.forced.tolist(), *self.units[[*chosen]].tolist()])
+        if self._exposed is not None:
+            rows, weights = self._exposed
+            found = int(weights[~law.kept_of(one.winner, rows, one.x, fixed)].sum())
+            if found > spare:
+                return found
         found = 0
-        for at, rows in _pieces(law):
+        for at, rows in blocks(law.rows):
             keeps = law.kept_of(one.winner, rows, one.x, fixed)
             found += int(law.weights[at][~keeps].sum())
             if found > spare:
@@ -220,6 +227,7 @@ class StreamedRows:
     def pruned(self, order: Sequence[int], spare: int) -> tuple[list[int], int]:
         """Leave out what is not needed, the last first; return the rest, and what it loses."""
         chosen, changed = list(order), True
+        self._expose(chosen)
         while changed:
             changed = False
             for j in reversed(list(chosen)):
@@ -227,6 +235,18 @@ class StreamedRows:
                 if self.lost(rest, spare) <= spare:
                     chosen, changed = rest, not self.monotone
         return chosen, self.lost(chosen, np.iinfo(np.int64).max)
+
+    def _expose(self, chosen: Sequence[int]) -> None:
+        """Keep the rows that are lost most easily with a set fixed: they refute smaller ones."""
+        law, one = self._law, self._one
+        fixed = law.mask([*one.forced.tolist(), *self.units[[*chosen]].tolist()])
+        least = np.concatenate(
+            [law.leads_of(one.winner, rows, one.x, fixed) for _, rows in blocks(law.rows)]
+        )
+        size = _TIMES * len(least) * self.spare // law.total + _FEW
+        if size < len(least) // 2:
+            at = np.sort(np.argpartition(least, size)[:size])
+            self._exposed = law.rows[at].astype(np.float64), law.weights[at]
 
     # --- sets that a part of the rows proposes -----------------------------------------------
 
@@ -248,7 +268,7 @@ class StreamedRows:
         n, size, spare = len(self._law.rows), self._first, self.spare
         found: list[tuple[list[int], bool]] = []
         while True:
-            part = self._part = self._drawn(min(size, n), spare)
+            part = self._drawn(min(size, n), spare)
             for _ in range(_TRIES):
                 found = []
                 missing = 0
@@ -319,11 +339,6 @@ class StreamedRows:
 def light_of(weights: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return about the weights of rows, so that 32-bit floats hold their sum."""
     return np.ldexp(weights, -thin_of(int(weights.sum()))).astype(np.float32)
-
-
-def _pieces(law: BackgroundLaw) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield all rows as floats, piece by piece."""
-    yield from blocks(law.rows)
 
 
 def blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:

@@ -27,7 +27,7 @@ from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.rows import law as rows_law
 from sklearn_probsr.rows import stream
 from tests.interpreted import examples, long_loops
-from tests.laws.rows.test_ledger import Truth, near_ties
+from tests.rows.test_near_ties import Truth, near_ties
 
 pytestmark = pytest.mark.filterwarnings("ignore:The (weight|intercept) .* is taken as")
 
