@@ -19,7 +19,17 @@ from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.prices import Prices as Costs
 from sklearn_probsr.rows.search import Prices, Search
 
-__all__ = ["Answer", "Candidates", "Searched", "best_of", "cheapest", "first_of", "smallest"]
+__all__ = [
+    "Answer",
+    "Candidates",
+    "Searched",
+    "best_of",
+    "cheapest",
+    "claimed",
+    "first_of",
+    "is_too_large",
+    "smallest",
+]
 
 # The part of the cells, and of the time, that raises the least size once smaller sets stay open.
 _FROM_BELOW = 0.25
@@ -29,6 +39,8 @@ _BETWEEN_CLOCKS = 2**27
 _TO_IMPROVE, _FOR_BEST, _TO_CLAIM = 2**17, 2**24, 2**26
 # What is exactly counted costs so many cells of rounded numbers for each of its own.
 _EXACTLY = 4
+# So many gains are few.
+_FEW_GAINS = 2**15
 # In so many steps prices are told apart.
 _STEPS, _LONGEST = 64, 2**61
 # With fewer steps than these, as many cells of a table would not do, it is not made.
@@ -183,32 +195,36 @@ def _rank(answer: Answer, prices: NDArray[np.float64]) -> tuple[float, int]:
 def smallest(rows: Candidates, start: Answer, task: Task) -> Answer:
     """Look for smaller sets than one, until there is none or the effort is spent.
 
-    Without a set to start from it looks for one of at most as many as may be.
+    Without a set to start from it looks for one of any size. ``max_size`` is not looked at: below
+    which size nothing reaches the level is told whatever it is.
     """
-    h = len(rows.units)
-    most = h if task.most is None else min(task.most, h)
-    best, wanted = start, task.effort.wanted
-    if best.chosen is not None and len(best.chosen) > most:
-        best = Answer(None, 0, 0)
-    if best.chosen is None and start.chosen is None and rows.monotone:
-        return Answer(None, 0, most + 1)  # all together do not reach the level
-    if best.chosen is not None and (not wanted or not best.chosen):
+    h, best, wanted = len(rows.units), start, task.effort.wanted
+    if best.chosen is None and rows.monotone:
+        return Answer(None, 0, h + 1)  # all together do not reach the level
+    if best.chosen is not None and (not best.chosen or not (wanted or is_too_large(best, task))):
         return best
-    size = most if best.chosen is None else len(best.chosen)
-    ones = np.ones(h, dtype=np.int64)
+    limit = h if best.chosen is None else len(best.chosen) - 1
+    # A small table serves to improve what is found, too.
+    few = h * rows.cells <= _FEW_GAINS
+    levels = min(limit + few, h)
     cells = task.effort.cells(rows.cells)
-    if not h or 2 * (size + 2) * h * rows.cells > cells:
+    if not h or 2 * (levels + 2) * h * rows.cells > cells:
         lost = rows.lost((), rows.spare)
         if lost <= rows.spare:
             return Answer([], lost, 0)
         return best if h else Answer(None, 0, 1)
-    looking = _Looking(rows, rows.searched(Prices(ones, 1, size, size)), cells, task)
-    limit = size if best.chosen is None else size - 1
+    ones = np.ones(h, dtype=np.int64)
+    looking = _Looking(rows, rows.searched(Prices(ones, 1, levels, levels)), cells, task)
     best, least = _shrunk(rows, looking, best, limit)
     late = task.is_late
-    if best.chosen is not None and not late:
+    if best.chosen is not None and few and wanted and not late:
         best = _improved(rows, looking, best, len(best.chosen), _TO_IMPROVE)
     return best._replace(least=least, late=late)
+
+
+def is_too_large(best: Answer, task: Task) -> bool:
+    """Tell whether a set has more candidates than may be added to what is forced."""
+    return task.most is not None and len(best.chosen or []) > task.most
 
 
 def _shrunk(rows: Candidates, looking: _Looking, best: Answer, limit: int) -> tuple[Answer, int]:
@@ -377,4 +393,11 @@ def _branched(
             best = one if count(one) < count(best) else best
             continue
         break
-    return best, count(best) if verdict == 0 else floor, looking.late
+    if verdict == 0:
+        return best, count(best), False
+    # Steps are smaller for what is dear at most now.
+    limit = (count(best) - 1) >> bits
+    step = limit // max(steps, 1) + 1
+    levels = Prices(rounded, step, limit // step, most)
+    again = _Looking(rows, rows.searched(levels), cells, task).least(rows.spare)
+    return best, min(max(floor, (again * step) << bits), count(best)), looking.late

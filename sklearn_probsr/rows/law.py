@@ -36,6 +36,7 @@ from sklearn_probsr.rows.answers import (
     cheapest,
     claimed,
     first_of,
+    is_too_large,
     smallest,
 )
 from sklearn_probsr.rows.exact import Winner, decider, winner_of
@@ -485,7 +486,7 @@ class BackgroundLaw(Law):
         """Write down the answer of a row: of the fewest features."""
         best = smallest(rows, first_of(rows), task)
         least = best.least
-        if best.chosen is None:
+        if best.chosen is None or is_too_large(best, task):
             best, word = self._out_of_reach(i, rows, best, task, found)
             if word:
                 self._write(i, rows, best, word, least, task, found)
@@ -554,7 +555,7 @@ class BackgroundLaw(Law):
         # Half of the time is for the fewest features.
         half = replace(task, until=task.until - task.effort.time_limit / 2)
         start = smallest(rows, first_of(rows), half)
-        if start.chosen is None:
+        if start.chosen is None or is_too_large(start, task):
             best, word = self._out_of_reach(i, rows, start, task, found)
             if word:
                 self._write(i, rows, best, word, start.least, task, found)

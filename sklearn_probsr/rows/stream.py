@@ -139,11 +139,11 @@ class DenseRows:
         return at[stays].tolist(), int(found)
 
     def _greedy(
-        self, prices: NDArray[np.float32], spare: int, hinge: bool
+        self, prices: NDArray[np.float32], spare: int, hinge: bool, looks: int = _LOOKS
     ) -> tuple[list[int], bool]:
         h = len(self.units)
         order, free = np.empty(h, dtype=np.int64), np.empty(h, dtype=np.bool_)
-        looks = max(_LOOKS // max(self.cells, 1), 64 * h)
+        looks = max(looks // max(self.cells, 1), 64 * h if looks else 0)
         thin = thin_of(int(self.rows.weights.sum()))
         size = int(
             greedy(
@@ -165,7 +165,8 @@ class DenseRows:
     def proposals(self, prices: NDArray[np.float64]) -> list[tuple[list[int], bool]]:
         """Return orders that greed takes candidates in, and whether each reaches the level."""
         each = prices.astype(np.float32)
-        return [self._greedy(each, self.spare, hinge) for hinge in (False, True)]
+        found = [self._greedy(each, self.spare, hinge) for hinge in (False, True)]
+        return [*found, self._greedy(each, self.spare, False, 0)]  # by mean gain
 
     def ranked(self) -> list[int]:
         """Return all candidates in the order in which greed takes them."""

@@ -144,7 +144,8 @@ class Table:
     def _doubt(self) -> int:
         """How far a rounded margin may be off: half for each column, score and offset."""
         scores = min(len(self.decider.weights), 2)
-        return int(math.ceil(0.5001 * (self.decider.weights.shape[1] + 1) * scores)) + 1
+        found: int = math.ceil(0.5001 * (self.decider.weights.shape[1] + 1) * scores) + 1
+        return found
 
     def _far(self, x: NDArray[Any]) -> tuple[int, NDArray[np.float32]]:
         """Return the scale and what units add of an instance that is too far out for floats."""
