@@ -20,7 +20,18 @@ from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.prices import Prices as Costs
 from sklearn_probsr.rows.search import Prices, Search
 
-__all__ = ["Answer", "Candidates", "Searched", "best_of", "cheapest", "first_of", "part_of", "smallest"]
+__all__ = [
+    "Answer",
+    "Candidates",
+    "Searched",
+    "best_of",
+    "cheapest",
+    "claimed",
+    "first_of",
+    "is_too_large",
+    "part_of",
+    "smallest",
+]
 
 # The part of the cells, and of the time, that raises the least size once smaller sets stay open.
 _FROM_BELOW = 0.25
@@ -30,6 +41,8 @@ _BETWEEN_CLOCKS = 2**27
 _TO_IMPROVE, _FOR_BEST, _TO_CLAIM = 2**17, 2**24, 2**26
 # What is exactly counted costs so many cells of rounded numbers for each of its own.
 _EXACTLY = 4
+# So many gains are few.
+_FEW_GAINS = 2**15
 # In so many steps prices are told apart.
 _STEPS, _LONGEST = 64, 2**61
 # With fewer steps than these, as many cells of a table would not do, it is not made.
@@ -66,15 +79,16 @@ class Candidates(Protocol):
         The weight that may be lost.
     cells : int
         How many margins rows have: a set that is counted looks at so many.
-    gains : float
-        How many numbers a table for `searched` begins with; infinite if none is ever made.
     """
 
     units: NDArray[np.int64]
     monotone: bool
     spare: int
     cells: int
-    gains: float
+
+    @property
+    def gains(self) -> float:
+        """How many numbers a table for `searched` begins with; infinite if none is ever made."""
 
     def lost(self, chosen: Sequence[int], spare: int) -> int:
         """Return the weight lost with a set fixed, exactly, or more than ``spare`` of it."""
@@ -92,7 +106,7 @@ class Candidates(Protocol):
         """Return the weight lost with the first 0, 1, 2, ... of an order fixed, exactly."""
 
     def least(self, most: int) -> int:
-        """Return a size, at most ``most``, below which no set reaches the level; without a table."""
+        """Return a size, at most ``most``, below which no set reaches the level: cheaply."""
 
     def parted(self, chosen: Sequence[int], task: Task) -> tuple[int, list[int]]:
         """Look for a part of a set that reaches the level: 1 with one, 0 if none does, or -1."""
@@ -175,17 +189,14 @@ def first_of(rows: Candidates) -> Answer:
     return _best_proposed(rows, np.ones(len(rows.units)), None)
 
 
-def _best_proposed(
-    rows: Candidates, prices: NDArray[np.float64], start: Answer | None
-) -> Answer:
+def _best_proposed(rows: Candidates, prices: NDArray[np.float64], start: Answer | None) -> Answer:
     """Return the cheapest of the sets that greed finds at some prices, and of another."""
     best = Answer(None, 0, 0) if start is None else start
     for order, reaches in rows.proposals(prices):
         if not reaches:
             continue
-        if not (prices == 1).all():
-            order = sorted(order, key=lambda j: prices[j])
-        chosen, lost = rows.pruned(order, rows.spare)
+        dearest_last = order if (prices == 1).all() else sorted(order, key=lambda j: prices[j])
+        chosen, lost = rows.pruned(dearest_last, rows.spare)
         one = Answer(chosen, lost, 0)
         if best.chosen is None or _rank(one, prices) < _rank(best, prices):
             best = one
@@ -199,60 +210,64 @@ def _rank(answer: Answer, prices: NDArray[np.float64]) -> tuple[float, int]:
 def smallest(rows: Candidates, start: Answer, task: Task) -> Answer:
     """Look for smaller sets than one, until there is none or the effort is spent.
 
-    Without a set to start from it looks for one of at most as many as may be.
+    Without a set to start from it looks for one of any size. ``max_size`` is not looked at: below
+    which size nothing reaches the level is told whatever it is.
     """
-    h = len(rows.units)
-    most = h if task.most is None else min(task.most, h)
-    best, wanted = start, task.effort.wanted
-    if best.chosen is not None and len(best.chosen) > most:
-        best = Answer(None, 0, 0)
-    if best.chosen is None and start.chosen is None and rows.monotone:
-        return Answer(None, 0, most + 1)  # all together do not reach the level
-    if best.chosen is not None and (not wanted or not best.chosen):
+    h, best, wanted = len(rows.units), start, task.effort.wanted
+    if best.chosen is None and rows.monotone:
+        return Answer(None, 0, h + 1)  # all together do not reach the level
+    if best.chosen is not None and (not best.chosen or not (wanted or is_too_large(best, task))):
         return best
-    size = most if best.chosen is None else len(best.chosen)
-    ones = np.ones(h, dtype=np.int64)
+    limit = h if best.chosen is None else len(best.chosen) - 1
+    # A small table serves to improve what is found, too.
+    few = rows.gains <= _FEW_GAINS
+    levels = min(limit + few, h)
     cells = task.effort.cells(rows.cells)
-    if not h or 2 * (size + 2) * rows.gains > cells:
+    if not h or 2 * (levels + 2) * rows.gains > cells:
         lost = rows.lost((), rows.spare)
         if lost <= rows.spare:
             return Answer([], lost, 0)
         if best.chosen is not None:
-            return best._replace(least=rows.least(size))
+            return best._replace(least=rows.least(len(best.chosen)))
         return best if h else Answer(None, 0, 1)
-    looking = _Looking(rows, rows.searched(Prices(ones, 1, size, size)), cells, task)
-    least = min(looking.least(rows.spare), size)
-    if looking.lost_by_price[-1] > rows.spare:
-        least = size + 1
-    limit = size if best.chosen is None else size - 1
+    ones = np.ones(h, dtype=np.int64)
+    looking = _Looking(rows, rows.searched(Prices(ones, 1, levels, levels)), cells, task)
+    best, least = _shrunk(rows, looking, best, limit)
+    late = task.is_late
+    if best.chosen is not None and few and wanted and not late:
+        best = _improved(rows, looking, best, len(best.chosen), _TO_IMPROVE)
+    return best._replace(least=least, late=late)
+
+
+def is_too_large(best: Answer, task: Task) -> bool:
+    """Tell whether a set has more candidates than may be added to what is forced."""
+    return task.most is not None and len(best.chosen or []) > task.most
+
+
+def _shrunk(rows: Candidates, looking: _Looking, best: Answer, limit: int) -> tuple[Answer, int]:
+    """Return the smallest set found of at most a size, and the least size that is not ruled out."""
+    least = looking.least(rows.spare)
     while limit >= least and not looking.late:
         verdict, found, _ = looking.next(limit, least, rows.spare, _FROM_BELOW)
-        if verdict == 1:
-            chosen, lost = rows.pruned(found, rows.spare)
-            best = Answer(chosen, lost, 0)
-            limit = len(chosen) - 1
-        elif verdict == 0:
-            least = limit + 1
-        else:
+        if verdict < 0:
             break
-    while least <= limit and looking.left > 0 and not task.is_late:
+        if verdict == 0:
+            return best, limit + 1
+        chosen, lost = rows.pruned(found, rows.spare)
+        best = Answer(chosen, lost, 0)
+        limit = len(chosen) - 1
+    while least <= limit and looking.left > 0 and not looking.task.is_late:
         looking.search.again()
         verdict, found, lost = looking.next(least, least, rows.spare)
-        if verdict == 1:
-            best, limit = Answer(found, lost, 0), least - 1
-        elif verdict == 0:
-            least += 1
-        else:
+        if verdict < 0:
             break
-    late = task.is_late
-    if best.chosen is not None and not late:
-        best = _improved(rows, looking, best, len(best.chosen), _TO_IMPROVE)
-    return best._replace(least=least, late=late and least <= limit)
+        if verdict == 1:
+            return Answer(found, lost, 0), least
+        least += 1
+    return best, min(least, limit + 1)
 
 
-def _improved(
-    rows: Candidates, looking: _Looking, best: Answer, size: int, cells: int
-) -> Answer:
+def _improved(rows: Candidates, looking: _Looking, best: Answer, size: int, cells: int) -> Answer:
     """Return the best set of at most a size, as far as a little effort goes."""
     looking.search.again()
     looking.left = looking.all = cells
@@ -306,7 +321,7 @@ def part_of(rows: Candidates, chosen: Sequence[int], task: Task) -> tuple[int, l
     looking = _Looking(rows, rows.searched(prices, chosen), _TO_CLAIM, task)
     if looking.lost_by_price[-1] > rows.spare:
         return 0, []
-    looking.rows = _Part(rows, list(chosen))
+    looking.rows = _Part(rows, list(chosen))  # type: ignore[assignment]
     verdict, found, _ = looking.next(size - 1, 0, rows.spare)
     return verdict, [chosen[j] for j in found]
 
@@ -377,7 +392,6 @@ def _branched(
 
     limit = (count(best) - 1) >> bits
     cells = task.effort.cells(rows.cells)
-    h = len(counts)
     steps = min(_STEPS, int(_TABLE / max(rows.gains, 1)), limit)
     if steps < min(_LEAST_STEPS, limit) or rows.gains == math.inf:
         return best, 0, task.is_late  # a table of so many gains would take too long
@@ -396,4 +410,11 @@ def _branched(
             best = one if count(one) < count(best) else best
             continue
         break
-    return best, count(best) if verdict == 0 else floor, looking.late
+    if verdict == 0:
+        return best, count(best), False
+    # Steps are smaller for what is dear at most now.
+    limit = (count(best) - 1) >> bits
+    step = limit // max(steps, 1) + 1
+    levels = Prices(rounded, step, limit // step, most)
+    again = _Looking(rows, rows.searched(levels), cells, task).least(rows.spare)
+    return best, min(max(floor, (again * step) << bits), count(best)), looking.late

@@ -3,8 +3,8 @@
 A row keeps the class of an instance if the winner's score stays ahead of that of every rival, or
 level where it wins ties. Two classes are two scores of which one is 0. Floats tell it where they
 are surely far enough from 0; else the sum is added up in whole numbers of 18 bits, each at its own
-power of two, which hold every product of two floats (Proposition 129). Kernels are strict: sums that
-are written in another order might overflow where these do not.
+power of two, which hold every product of two floats (Proposition 129). Kernels are strict: sums
+that are written in another order might overflow where these do not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,19 @@ from numpy.typing import NDArray
 from sklearn_probsr.engines._jit import strict_inner, strict_kernel
 from sklearn_probsr.model._base import Model
 
-__all__ = ["Decider", "Winner", "decider", "kept", "kept_along", "room", "winner_of", "wins"]
+__all__ = [
+    "Bounds",
+    "Decider",
+    "Winner",
+    "bounds",
+    "decider",
+    "kept",
+    "kept_along",
+    "leads",
+    "room",
+    "winner_of",
+    "wins",
+]
 
 # A digit has so many bits; products of floats begin at 2^-2252 and end below 2^2050.
 _BITS, _LOWEST, _DIGITS = 18, 2256, 256
@@ -198,105 +210,137 @@ def _kept(
         found[r] = wins(decider, winner, rows[r], x, fixed, digits)
 
 
+class Bounds(NamedTuple):
+    """A class before its rivals in floats, and how far these may be off.
+
+    Attributes
+    ----------
+    ahead : ndarray of float64, shape (R, d)
+        What each column adds to the lead over each rival.
+    start : ndarray of float64, shape (R,)
+    sizes : ndarray of float64, shape (R, d)
+        The weights of both scores together.
+    """
+
+    ahead: NDArray[np.float64]
+    start: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+
+
+def bounds(decider: Decider, winner: Winner) -> Bounds:
+    """Return a class before its rivals in floats."""
+    zero = np.zeros((1, decider.weights.shape[1]))
+    weights = np.concatenate([decider.weights, zero])  # the last is that of line -1
+    starts = np.append(decider.intercepts, 0.0)
+    first, others = winner.lines[0], winner.lines[1:]
+    with np.errstate(over="ignore"):
+        return Bounds(
+            weights[first] - weights[others],
+            starts[first] - starts[others],
+            np.abs(weights[first]) + np.abs(weights[others]),
+        )
+
+
+def _off(lead: Bounds, most: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far a lead in floats may be off, whatever order it is summed in.
+
+    ``most`` has the largest sizes of columns (Proposition 129).
+    """
+    terms = 6 * len(most) + 16
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = (lead.sizes * most).sum(axis=1) + 2 * np.abs(lead.start)
+    found: NDArray[np.float64] = terms * (_ROUNDING * sizes + _UNDERFLOW)
+    return np.where(np.isfinite(found), found, np.inf)
+
+
+def _leads(
+    rows: NDArray[np.float64], ahead: NDArray[np.float64], start: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return linear forms of rows, one after the other: BLAS would wait for its threads."""
+    each = zip(ahead, start.tolist(), strict=True)
+    return np.stack([np.einsum("ij,j->i", rows, line) + first for line, first in each], axis=1)
+
+
+def leads(
+    decider: Decider,
+    lead: Bounds,
+    rows: NDArray[np.float64],
+    x: NDArray[np.float64],
+    fixed: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Return about how far rows are ahead of each rival (n, R), with some units fixed."""
+    at = fixed[decider.unit_of]
+    with np.errstate(over="ignore", invalid="ignore"):
+        known = (lead.ahead[:, at] * x[at]).sum(axis=1) + lead.start
+        return _leads(rows, np.where(at, 0.0, lead.ahead), known)
+
+
 def kept(
     decider: Decider,
     winner: Winner,
+    lead: Bounds,
     rows: NDArray[np.float64],
+    most: NDArray[np.float64],
     x: NDArray[np.float64],
     fixed: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
     """Tell which rows (n, d) keep the class with some units of an instance fixed, exactly.
 
-    ``fixed`` has shape (units + 1,); the last stands for columns that are no unit's.
+    ``most`` has the largest sizes of the columns, in the rows and in x; ``fixed`` has shape
+    (units + 1,), and the last stands for columns that are no unit's. Floats tell it of most rows
+    (Proposition 129).
     """
-    found = np.empty(len(rows), dtype=np.bool_)
-    _kept(decider, winner, rows, x, fixed, room(), found)
+    left = leads(decider, lead, rows, x, fixed)
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = _off(lead, most)
+        found = np.asarray((left > off).all(axis=1))
+        open_ones = ~(found | np.asarray((left < -off).any(axis=1)))
+    _settle(decider, winner, rows, x, fixed, open_ones, found)
     return found
 
 
-@strict_kernel
-def _kept_along(
+def _settle(
     decider: Decider,
     winner: Winner,
     rows: NDArray[np.float64],
-    weights: NDArray[np.int64],
     x: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    work: NDArray[np.float64],
     fixed: NDArray[np.bool_],
-    digits: NDArray[np.int64],
-    found: NDArray[np.int64],
+    open_ones: NDArray[np.bool_],
+    found: NDArray[np.bool_],
 ) -> None:
-    """Add up the weight that is kept with the first 0, 1, 2, ... units fixed (Proposition 129).
-
-    Columns of the k-th unit are ``columns[starts[k]:starts[k + 1]]``. ``work`` (2, K) holds scores
-    and their sizes.
-    """
-    many, d = decider.weights.shape
-    steps = len(starts) - 1
-    for r in range(len(rows)):
-        for k in range(many):
-            score, size = decider.intercepts[k], abs(decider.intercepts[k])
-            for j in range(d):
-                w = decider.weights[k, j]
-                score += w * rows[r, j]
-                size += abs(w * rows[r, j]) + abs(w * x[j])
-            work[0, k], work[1, k] = score, size
-        fixed[:] = False
-        for s in range(steps + 1):
-            if s:
-                for i in range(starts[s - 1], starts[s]):
-                    j = columns[i]
-                    fixed[decider.unit_of[j]] = True
-                    for k in range(many):
-                        w = decider.weights[k, j]
-                        work[0, k] += w * x[j] - w * rows[r, j]
-            keeps = 2
-            for k in range(len(winner.loses)):
-                first, second = winner.lines[0], winner.lines[k + 1]
-                ahead = (work[0, first] if first >= 0 else 0.0) - (
-                    work[0, second] if second >= 0 else 0.0
-                )
-                size = (work[1, first] if first >= 0 else 0.0) + (
-                    work[1, second] if second >= 0 else 0.0
-                )
-                sure = abs(ahead) > (6 * d + 8) * (_ROUNDING * size + _UNDERFLOW) and size < np.inf
-                if not sure:
-                    keeps = min(keeps, 1)
-                elif ahead < 0.0:
-                    keeps = 0
-            if keeps == 1:
-                keeps = 2 if wins(decider, winner, rows[r], x, fixed, digits) else 0
-            if keeps == 2:
-                found[s] += weights[r]
+    """Write down which of the open rows keep the class."""
+    at = np.flatnonzero(open_ones)
+    if len(at):
+        told = np.empty(len(at), dtype=np.bool_)
+        _kept(decider, winner, rows[at], x, fixed, room(), told)
+        found[at] = told
 
 
 def kept_along(
     decider: Decider,
     winner: Winner,
+    lead: Bounds,
     rows: NDArray[np.float64],
     weights: NDArray[np.int64],
+    most: NDArray[np.float64],
     x: NDArray[np.float64],
-    columns: list[list[int]],
+    order: list[list[int]],
 ) -> NDArray[np.int64]:
     """Return the weight kept with the first 0, 1, 2, ... of some units fixed, exactly.
 
-    ``columns`` are those of each unit, in the order in which they are fixed.
+    ``order`` has the columns of each; other arguments are as in `kept`.
     """
-    found = np.zeros(len(columns) + 1, dtype=np.int64)
-    units = int(decider.unit_of.max(initial=0)) + 2
-    _kept_along(
-        decider,
-        winner,
-        rows,
-        weights,
-        x,
-        np.cumsum([0, *map(len, columns)]).astype(np.int64),
-        np.array([j for at in columns for j in at], dtype=np.int64),
-        np.zeros((2, len(decider.weights))),
-        np.zeros(units, dtype=np.bool_),
-        room(),
-        found,
-    )
+    found = np.zeros(len(order) + 1, dtype=np.int64)
+    fixed = np.zeros(int(decider.unit_of.max(initial=0)) + 2, dtype=np.bool_)
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = _leads(rows, lead.ahead, lead.start)
+        off = 2 * _off(lead, most)
+        for k in range(len(order) + 1):
+            for j in order[k - 1] if k else ():
+                fixed[decider.unit_of[j]] = True
+                left += lead.ahead[:, j] * x[j] - np.multiply.outer(rows[:, j], lead.ahead[:, j])
+            keeps = np.asarray((left > off).all(axis=1))
+            open_ones = ~(keeps | np.asarray((left < -off).any(axis=1)))
+            _settle(decider, winner, rows, x, fixed, open_ones, keeps)
+            found[k] = weights[keeps].sum()
     return found

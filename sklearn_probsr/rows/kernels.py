@@ -211,9 +211,7 @@ def _below(near: NDArray[np.float32], weights: NDArray[np.int64], level: Any) ->
 
 
 @inner
-def _lost(
-    near: NDArray[np.float32], rows: Rows, settled: Settled, spare: Any
-) -> Any:
+def _lost(near: NDArray[np.float32], rows: Rows, settled: Settled, spare: Any) -> Any:
     """Return the weight of the rows that are lost, exactly, or a part of it above ``spare``.
 
     ``near`` (n) holds least margins; those that are open are settled one by one (Lemma 31).
@@ -225,15 +223,9 @@ def _lost(
         return found
     for r in range(len(near)):
         if near[r] >= _ZERO and near[r] < rows.sure:
-            if not wins(
-                settled.decider,
-                settled.winner,
-                settled.rows[r],
-                settled.x,
-                settled.fixed,
-                settled.digits,
-            ):
-                found += rows.weights[r]
+            row, fixed = settled.rows[r], settled.fixed
+            keeps = wins(settled.decider, settled.winner, row, settled.x, fixed, settled.digits)
+            found += np.int64(0) if keeps else rows.weights[r]
     return found
 
 
@@ -299,7 +291,7 @@ def greedy(
     now, now_missing = _look(near, rows.light)
     for j in range(h):
         free[j] = True
-    size = np.int64(0)
+    size: Any = np.int64(0)
     done = False
     while True:
         if now <= light_spare:
@@ -440,9 +432,7 @@ def branch_look(case: Branches, depth: Any, place: Any, spare: Any) -> tuple[Any
 
 
 @inner
-def branch_ahead(
-    case: Branches, depth: Any, place: Any, level: Any, spare: Any
-) -> tuple[Any, Any]:
+def branch_ahead(case: Branches, depth: Any, place: Any, level: Any, spare: Any) -> tuple[Any, Any]:
     """Tell whether no more than ``spare`` need be lost with candidates from a place on.
 
     Each row is given the best that so many steps of price buy: what is refuted is (Lemma 32).
@@ -466,7 +456,11 @@ def branch_ahead(
 @inner
 def branch_take(case: Branches, depth: Any, place: Any) -> Any:
     """Take a candidate: write the margins of the next depth, and return the cells written."""
-    margins, gain, moved = case.margins[depth], case.gains[case.order[place]], case.margins[depth + 1]
+    margins, gain, moved = (
+        case.margins[depth],
+        case.gains[case.order[place]],
+        case.margins[depth + 1],
+    )
     for r in range(len(margins)):
         moved[r] = margins[r] + gain[r]
     return len(margins) + LOOK

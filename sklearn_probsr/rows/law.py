@@ -8,10 +8,10 @@ views count sets and curves with no table at all (`sklearn_probsr.rows.exact`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,16 @@ from sklearn_probsr.laws._states import worth
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.rows import exact
-from sklearn_probsr.rows.answers import Answer, Candidates, best_of, cheapest, claimed, first_of, smallest
+from sklearn_probsr.rows.answers import (
+    Answer,
+    Candidates,
+    best_of,
+    cheapest,
+    claimed,
+    first_of,
+    is_too_large,
+    smallest,
+)
 from sklearn_probsr.rows.exact import Winner, decider, winner_of
 from sklearn_probsr.rows.stream import DenseRows, Instance, StreamedRows, blocks
 from sklearn_probsr.rows.table import Known, Table
@@ -37,8 +46,9 @@ from sklearn_probsr.search._prover import Prover
 
 __all__ = ["BackgroundLaw", "BackgroundView"]
 
-# Of rows with more gains than this before all rivals no table is made: they are gone through.
-MANY_GAINS = 2**21
+# Of rows with more gains than this before all rivals no table is made: they are gone through. The
+# second is for two classes, where a table takes no more than the rows do.
+MANY_GAINS, MOST_GAINS = 2**21, 2**27
 # Instances whose contributions are worked out together.
 _AT_ONCE = 256
 # Different states of a unit that are compared exactly, and whose answers are remembered.
@@ -61,8 +71,11 @@ class BackgroundLaw(Law):
         self._winners: dict[int, Winner] = {}
         self._gains: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self._shares: dict[int, Enclosure] = {}
+        self._leads: dict[int, exact.Bounds] = {}
         self._sides: dict[tuple[int, int, bytes], tuple[bool, bool]] = {}
-        self.is_large = self.rivals * model.n_units * len(self.rows) > MANY_GAINS
+        several = self.rivals > 1 or self.rows.dtype != np.float64
+        gains = self.rivals * model.n_units * len(self.rows)
+        self.is_large = gains > (MANY_GAINS if several else MOST_GAINS)
 
     @property
     def rivals(self) -> int:
@@ -228,28 +241,59 @@ class BackgroundLaw(Law):
         self, x: NDArray[np.float64], winner: int, fixed: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
         """Tell which rows have a class with some units of an instance fixed, exactly."""
-        before = self.winner(winner)
         return np.concatenate(
-            [exact.kept(self.decider, before, rows, x, fixed) for _, rows in self.blocks()]
+            [self.kept_of(self.winner(winner), rows, x, fixed) for _, rows in self.blocks()]
         )
+
+    def kept_of(
+        self,
+        winner: Winner,
+        rows: NDArray[np.float64],
+        x: NDArray[np.float64],
+        fixed: NDArray[np.bool_],
+    ) -> NDArray[np.bool_]:
+        """Tell the same of some rows."""
+        most = np.maximum(self._largest, np.abs(x))
+        return exact.kept(self.decider, winner, self._lead(winner), rows, most, x, fixed)
+
+    def leads_of(
+        self,
+        winner: Winner,
+        rows: NDArray[np.float64],
+        x: NDArray[np.float64],
+        fixed: NDArray[np.bool_],
+    ) -> NDArray[np.float64]:
+        """Return about how far a class is ahead of its closest rival in some rows."""
+        found = exact.leads(self.decider, self._lead(winner), rows, x, fixed)
+        return np.asarray(found.min(axis=1))
+
+    def _lead(self, winner: Winner) -> exact.Bounds:
+        key = int(winner.lines[0])
+        if key not in self._leads:
+            self._leads[key] = exact.bounds(self.decider, winner)
+        return self._leads[key]
+
+    @cached_property
+    def _largest(self) -> NDArray[np.float64]:
+        return np.maximum(np.abs(self.table.least), np.abs(self.table.most))
 
     def kept_along(
         self, x: NDArray[np.float64], winner: int, order: Sequence[int]
     ) -> NDArray[np.int64]:
         """Return the weight kept with the first 0, 1, 2, ... of an order fixed, exactly."""
-        columns, before = [self.columns[u] for u in order], self.winner(winner)
-        found = np.zeros(len(order) + 1, dtype=np.int64)
-        for at, rows in self.blocks():
-            found += exact.kept_along(self.decider, before, rows, self.weights[at], x, columns)
-        return found
+        return self.kept_before(self.winner(winner), x, order)
 
-    def kept_of(self, one: Instance, order: Sequence[int]) -> NDArray[np.int64]:
-        """Return the same of an instance that is asked about."""
+    def kept_before(
+        self, winner: Winner, x: NDArray[np.float64], order: Sequence[int]
+    ) -> NDArray[np.int64]:
+        """Return the same before the rivals of a class."""
         columns = [self.columns[u] for u in order]
+        most, lead = np.maximum(self._largest, np.abs(x)), self._lead(winner)
         found = np.zeros(len(order) + 1, dtype=np.int64)
         for at, rows in self.blocks():
-            counts = self.weights[at]
-            found += exact.kept_along(self.decider, one.winner, rows, counts, one.x, columns)
+            found += exact.kept_along(
+                self.decider, winner, lead, rows, self.weights[at], most, x, columns
+            )
         return found
 
     def mean_gains(self, rows: Row, winner: int) -> NDArray[np.float64]:
@@ -263,7 +307,7 @@ class BackgroundLaw(Law):
         with np.errstate(over="ignore", invalid="ignore"):
             each = rows.astype(np.float64) * factors - means
             if not self._several:
-                return each[:, [at[0] for at in self.columns]]
+                return np.asarray(each[:, [at[0] for at in self.columns]])
             return np.stack([each[:, at].sum(axis=1) for at in self.columns], axis=1)
 
     def _mean_gains(self, winner: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -341,9 +385,12 @@ class BackgroundLaw(Law):
             )
             with np.errstate(over="ignore", invalid="ignore"):
                 each = (ahead * (state - states)).sum(axis=1)
-                off = 2.0**-48 * len(at) * (np.abs(ahead) * (np.abs(state) + np.abs(states))).sum(
-                    axis=1
-                ) + 2.0**-1060
+                off = (
+                    2.0**-48
+                    * len(at)
+                    * (np.abs(ahead) * (np.abs(state) + np.abs(states))).sum(axis=1)
+                    + 2.0**-1060
+                )
             helps |= bool((each > off).any())
             hurts |= bool((each < -off).any())
             near = states[~(np.abs(each) > off)]
@@ -403,7 +450,7 @@ class BackgroundLaw(Law):
         known: Known = self.table.known(rows)
         may = task.may_choose(len(rows), self.model.n_units)
         helps, hurts = np.empty_like(may), np.empty_like(may)
-        gains = np.empty(may.shape)
+        gains = np.empty(may.shape, dtype=np.float64)
         for winner in np.unique(winners).tolist():
             at = np.flatnonzero(winners == winner)
             helps[at], hurts[at] = self.sides(rows[at], winner)
@@ -439,7 +486,7 @@ class BackgroundLaw(Law):
         """Write down the answer of a row: of the fewest features."""
         best = smallest(rows, first_of(rows), task)
         least = best.least
-        if best.chosen is None:
+        if best.chosen is None or is_too_large(best, task):
             best, word = self._out_of_reach(i, rows, best, task, found)
             if word:
                 self._write(i, rows, best, word, least, task, found)
@@ -456,8 +503,16 @@ class BackgroundLaw(Law):
             found.stopped[i] = "time"
 
     def _write(
-        self, i: int, rows: Candidates, best: Answer, word: str, least: int, task: Task, found: Found
+        self,
+        i: int,
+        rows: Candidates,
+        best: Answer,
+        word: str,
+        least: int,
+        task: Task,
+        found: Found,
     ) -> None:
+        """Write down what was found of a row, its features by decreasing mean gain."""
         chosen = rows.units[sorted(best.chosen or [])].tolist()
         share = self._share(best.lost)
         found.write(i, [*task.include, *chosen], share, word, len(task.include) + least)
@@ -500,7 +555,7 @@ class BackgroundLaw(Law):
         # Half of the time is for the fewest features.
         half = replace(task, until=task.until - task.effort.time_limit / 2)
         start = smallest(rows, first_of(rows), half)
-        if start.chosen is None:
+        if start.chosen is None or is_too_large(start, task):
             best, word = self._out_of_reach(i, rows, start, task, found)
             if word:
                 self._write(i, rows, best, word, start.least, task, found)

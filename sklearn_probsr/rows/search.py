@@ -95,19 +95,21 @@ def _of(case: Any, which: int) -> Any:
 @overload(_look)
 def _compiled_look(case, depth, place, spare):  # type: ignore[no-untyped-def]
     function = _of(case, 0)
-    return lambda case, depth, place, spare: function(case, depth, place, spare)
+    return lambda case, depth, place, spare: function(case, depth, place, spare)  # noqa: PLW0108
 
 
 @overload(_ahead)
 def _compiled_ahead(case, depth, place, level, spare):  # type: ignore[no-untyped-def]
     function = _of(case, 1)
-    return lambda case, depth, place, level, spare: function(case, depth, place, level, spare)
+    return lambda case, depth, place, level, spare: function(  # noqa: PLW0108
+        case, depth, place, level, spare
+    )
 
 
 @overload(_take)
 def _compiled_take(case, depth, place):  # type: ignore[no-untyped-def]
     function = _of(case, 2)
-    return lambda case, depth, place: function(case, depth, place)
+    return lambda case, depth, place: function(case, depth, place)  # noqa: PLW0108
 
 
 storage(Branches, branch_look, branch_ahead, branch_take)
@@ -310,8 +312,8 @@ def _gather(
 ) -> None:
     """Write down some rows before the nearest of their rivals (Lemma 121).
 
-    ``nearest`` (k, some) has rivals, ``margins`` is (k, n), ``gains`` (h, k, n). Weights are rounded
-    down, in units of a power of two: no more is lost than there is.
+    ``nearest`` (k, some) has rivals, ``margins`` is (k, n), ``gains`` (h, k, n). Weights are
+    rounded down, in units of a power of two: no more is lost than there is.
     """
     many, n = len(nearest), len(places)
     for k in range(many):

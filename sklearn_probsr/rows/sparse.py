@@ -30,7 +30,7 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._sparse import SparseRows, one_row
 from sklearn_probsr.rows.answers import Searched
-from sklearn_probsr.rows.exact import Decider, Winner, kept, winner_of
+from sklearn_probsr.rows.exact import Decider, Winner, bounds, kept, winner_of
 from sklearn_probsr.rows.law import BackgroundLaw, BackgroundView
 from sklearn_probsr.rows.search import Prices
 from sklearn_probsr.rows.sparse_kernels import (
@@ -38,6 +38,7 @@ from sklearn_probsr.rows.sparse_kernels import (
     Case,
     Columns,
     Documents,
+    Members,
     Room,
     add_up,
     claim,
@@ -260,19 +261,19 @@ class SparseView(BackgroundView):
 
     def __init__(self, law: SparseLaw, row: Row, winner: int) -> None:
         super().__init__(law, row, winner)
-        self.table, self.counts = law.table, law.counts
+        self.texts, self.counts = law.texts, law.counts
         self.present = np.flatnonzero(row)
         values = self._x[self.present]
-        towards, scaled = law.towards(winner), self.table.scaled
+        towards, scaled = law.towards(winner), self.texts.scaled
         (first, *rivals), loses = towards.winner.lines.tolist(), towards.winner.loses
         known, exponent = self._known(scaled, values)
         while exponent > scaled.exponent:  # so far out that sums would have no room
-            scaled = self.table.on(exponent)
+            scaled = self.texts.on(exponent)
             known, exponent = self._known(scaled, values)
         self.towards, self.scaled = towards, scaled
         exact = scaled.exact and bool((values == np.rint(values)).all())
         # A margin is off by less than two for each value and each level (Lemma 45).
-        self.doubt = 0 if exact else 2 * (self.table.longest + len(values)) + 4
+        self.doubt = 0 if exact else 2 * (self.texts.longest + len(values)) + 4
         levels = scaled.intercepts[rivals] - scaled.intercepts[first] + loses
         margins = scaled.scores[first] - scaled.scores[rivals]
         margins += (self.doubt - levels)[:, None]
@@ -287,7 +288,7 @@ class SparseView(BackgroundView):
             known[:, first, None] - known[:, rivals],
             2.0 * self.doubt,
         )
-        above, below = self._x > self.table.least, self._x < self.table.most
+        above, below = self._x > self.texts.least, self._x < self.texts.most
         self.helps = (towards.helps & above) | (towards.hurts & below)
         self.hurts = (towards.helps & below) | (towards.hurts & above)
 
@@ -295,14 +296,14 @@ class SparseView(BackgroundView):
         """Return what the values of the instance contribute, and a scale on which it has room."""
         shares, powers = np.frexp(values)
         mantissas, exponents = np.frexp(scaled.columns.weights[self.present])
-        shifts = exponents + (powers - self.table.powers[self.present])[:, None]
+        shifts = exponents + (powers - self.texts.powers[self.present])[:, None]
         terms = mantissas * shares[:, None]
         reach = int(shifts[terms != 0].max(initial=0)) + len(values).bit_length() + 1
         whole = np.rint(np.ldexp(terms, np.clip(shifts, -1000, 1000)))
         return whole, scaled.exponent + max(reach - _BITS, 0)
 
     @property
-    def _sides(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:  # type: ignore[override]
+    def _sides(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         return self.helps, self.hurts
 
     # --- counts ------------------------------------------------------------------------------
@@ -328,7 +329,11 @@ class SparseView(BackgroundView):
         return lost[: made + 1].astype(np.int64), doubts[: made + 1]
 
     def lost_along(
-        self, forced: Sequence[int], order: Sequence[int], spare: int = -1, at: int = 0
+        self,
+        forced: Sequence[int],
+        order: Sequence[int] | NDArray[np.intp],
+        spare: int = -1,
+        at: int = 0,
     ) -> NDArray[np.int64]:
         """Return the weight lost with the first 0, 1, 2, ... of an order fixed beside others.
 
@@ -358,14 +363,16 @@ class SparseView(BackgroundView):
 
     def _settled(self, at: NDArray[np.intp], fixed: Collection[int]) -> NDArray[np.bool_]:
         """Tell which of some rows keep the class with some units fixed, with all digits."""
-        some, told = self.table.data[at], self.table.decider
+        some, told = self.texts.data[at], self.texts.decider
         columns = np.union1d(some.indices, self.present).astype(np.intp)
         rows = np.zeros((len(at), len(columns)))
         rows[some.places, np.searchsorted(columns, some.indices)] = some.values
         weights = np.ascontiguousarray(told.weights[:, columns])
         few = Decider(weights, told.intercepts, np.arange(len(columns)))
         inside = np.append(np.isin(columns, [*fixed]), False)
-        return kept(few, winner_of(self.table.model, self.winner), rows, self._x[columns], inside)
+        own, x = winner_of(self.texts.model, self.winner), self._x[columns]
+        most = np.maximum(np.abs(rows).max(axis=0), np.abs(x))
+        return kept(few, own, bounds(few, own), rows, most, x, inside)
 
     def weights_along(self, order: Sequence[int]) -> NDArray[np.int64]:
         """Return the weight kept with the first 0, 1, 2, ... of an order fixed, exactly."""
@@ -394,28 +401,26 @@ class SparseView(BackgroundView):
 
         The most useful for its price first; prices (d,) are 1 if there are none.
         """
-        table, columns, docs = self.table, self.scaled.columns, self.scaled.docs
-        n, m, k, w = len(self.counts), len(table.part), len(self.present), len(table.words)
+        texts, columns, docs = self.texts, self.scaled.columns, self.scaled.docs
+        n, m, k, w = len(self.counts), len(texts.part), len(self.present), len(texts.words)
         own = case._replace(margins=case.margins.copy())
-        margins = np.ascontiguousarray(case.margins[:, table.part])
-        few = case._replace(margins=margins, counts=case.counts[table.part])
+        margins = np.ascontiguousarray(case.margins[:, texts.part])
+        few = case._replace(margins=margins, counts=case.counts[texts.part])
         some = Candidates(
             self.present,
             allowed[self.present],
             np.ones(k) if prices is None else prices[self.present],
-            table.words,
-            allowed[table.words] & (case.place[table.words] < 0),
-            np.ones(w) if prices is None else prices[table.words],
+            texts.words,
+            allowed[texts.words] & (case.place[texts.words] < 0),
+            np.ones(w) if prices is None else prices[texts.words],
             prices is not None,
         )
-        room = Room(
-            *map(np.empty, (n, n, m, m, w, k)), np.zeros(k, np.bool_), np.empty(_FINALISTS, np.intp)
-        )
-        part = Columns(table.part_starts, table.part_rows, table.part_values, columns.weights)
+        low, worst, part_low, part_worst = np.empty(n), np.empty(n), np.empty(m), np.empty(m)
+        favourite, chosen = np.zeros(k, dtype=np.bool_), np.empty(_FINALISTS, dtype=np.intp)
+        room = Room(low, worst, part_low, part_worst, np.empty(w), np.empty(k), favourite, chosen)
+        part = Columns(texts.part_starts, texts.part_rows, texts.part_values, columns.weights)
         order = np.empty(int(allowed.sum()), dtype=np.intp)
-        made = greedy(
-            columns, own, part, few, docs, some, float(spare), hinge, _GREED, room, order
-        )
+        made = greedy(columns, own, part, few, docs, some, float(spare), hinge, _GREED, room, order)
         return order[:made]
 
     def followed_by(self, order: NDArray[np.intp], allowed: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -428,7 +433,8 @@ class SparseView(BackgroundView):
         """Return all units in the order in which greed fixes them."""
         order = self.greedy(self.case, self.helps, None, 0, False)
         order = self.followed_by(self.followed_by(order, self.helps), self.helps | True)
-        return order.tolist()
+        found: list[int] = order.tolist()
+        return found
 
 
 class SparseCandidates:
@@ -525,23 +531,24 @@ class SparseCandidates:
         Rows that need more members than a size on their own weigh more than may be lost (Lemma 32).
         Those that lack most are asked first, until few that follow need as many.
         """
-        view, table, case = self._view, self._view.table, self._case
+        view, texts, case = self._view, self._view.texts, self._case
         low = case.margins.min(axis=0)
         hard = np.flatnonzero((low < 0.0) & (case.counts > 0))
         hard = hard[np.argsort(low[hard], kind="stable")]
         known = np.where(self._allowed[view.present][:, None], case.known, 0.0)
         ranked = np.ascontiguousarray(np.argsort(-known, axis=0, kind="stable").T)
         held, best = np.zeros(len(known), dtype=np.int64), np.empty(most)
+        members = Members(self._allowed, ranked, held, best)
+        case = case._replace(known=known)
+        none = np.zeros((0, 0), dtype=np.float32)
+        docs = Documents(texts.data.starts, texts.data.indices, none)
         weights = np.zeros(most + 2)  # of the rows that need so many
         found = first = 0
         while first < len(hard):
             size = int(2 * self.spare / max(case.counts.mean(), 1.0)) + 64
             asked = hard[first : first + (size if first == 0 else size // 2)]
             sizes = np.zeros(len(asked), dtype=np.int64)
-            needs(
-                view.scaled.columns, table.data.starts, table.data.indices, table.by_rows, case,
-                self._allowed, ranked, asked, found, held, best, sizes,
-            )  # fmt: skip
+            needs(view.scaled.columns, docs, texts.by_rows, case, members, asked, found, sizes)
             more = np.bincount(sizes, case.counts[asked], most + 2)
             weights += more
             needed = weights[::-1].cumsum()[::-1]  # of the rows that need at least so many
@@ -577,24 +584,25 @@ class SparseLaw(BackgroundLaw):
 
     def __init__(self, model: Model, distribution: Background, rows: SparseRows) -> None:
         Law.__init__(self, model, distribution)
-        self.rows, self.weights = rows, distribution.weights
+        self.rows: Any = rows
+        self.weights = distribution.weights
         self.counts, self.total = self.weights.astype(np.float64), int(self.weights.sum())
-        self.table = SparseTable(
+        self.texts = SparseTable(
             model, rows, self.weights, distribution.sample, distribution.random_state
         )
-        self.decider = self.table.decider
+        self.decider = self.texts.decider
         self._towards: dict[int, Towards] = {}
         self._gains, self._shares = {}, {}
 
     def towards(self, winner: int) -> Towards:
         """Return what all rows contribute towards a class."""
         if winner not in self._towards:
-            self._towards[winner] = self.table.towards(winner)
+            self._towards[winner] = self.texts.towards(winner)
         return self._towards[winner]
 
     def _mean_gains(self, winner: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the factor of each column, and what rows have of it, over all rows."""
-        scaled, (first, *rivals) = self.table.scaled, self.towards(winner).winner.lines.tolist()
+        scaled, (first, *rivals) = self.texts.scaled, self.towards(winner).winner.lines.tolist()
         ahead = scaled.intercepts[first] - scaled.intercepts[rivals]
         margins = scaled.scores[first] - scaled.scores[rivals] + ahead[:, None]
         nothing = np.zeros(0, dtype=np.int32), np.zeros((0, len(rivals)))
@@ -604,7 +612,7 @@ class SparseLaw(BackgroundLaw):
         shares = np.bincount(nearest, self.counts, len(rivals)) / self.total
         weights = scaled.columns.weights
         factors = weights[:, first] - weights[:, rivals] @ shares
-        return np.ldexp(factors, -self.table.powers), sums / self.total
+        return np.ldexp(factors, -self.texts.powers), sums / self.total
 
     def mean_gains(self, rows: Row, winner: int) -> NDArray[np.float64]:
         """Return what fixing each unit of some instances (m, d) gains on average, about."""
@@ -617,10 +625,10 @@ class SparseLaw(BackgroundLaw):
 
     def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what an unknown unit is in the rows that hold it, and last in the others."""
-        table = self.table
-        inside = slice(table.starts[unit], table.starts[unit + 1])
-        held = self.weights[table.rows[inside]]
-        values = np.ldexp(table.values[inside], table.powers[unit])
+        texts = self.texts
+        inside = slice(texts.starts[unit], texts.starts[unit + 1])
+        held = self.weights[texts.rows[inside]]
+        values = np.ldexp(texts.values[inside], texts.powers[unit])
         chances = np.append(held, self.total - held.sum()) / self.total
         return np.append(values, 0.0)[:, None], chances
 
@@ -628,13 +636,14 @@ class SparseLaw(BackgroundLaw):
         """Return one instance, a checked row, before this law."""
         return SparseView(self, row, int(self.model.winners(one_row(row))[0]))
 
-    def views(self, rows: Any) -> Iterator[SparseView]:  # type: ignore[override]
+    def views(self, rows: Any) -> Iterator[SparseView]:
         """Yield several instances before this law."""
         return (self.view(rows[i]) for i in range(len(rows)))
 
     def rest(self, row: Row, features: Sequence[int], delta: Fraction) -> RowsRest:
         """Return what may be lost of some facts of an instance while delta holds."""
-        view, model = self.view(row), self.model
+        view = self.view(row)
+        model: Any = self.model
         duels = [Duel(model, bool(view.winner))]
         if model.by_class:
             duels = [Duel(duel, True) for duel in model.duels(view.winner)]
@@ -697,4 +706,4 @@ class SparseLaw(BackgroundLaw):
     def nbytes(self) -> int:
         """About how much memory the tables take."""
         kept_ones = 4 * (len(self._towards) + 4 * len(self._gains)) * self.rows.width
-        return self.table.nbytes + kept_ones
+        return int(self.texts.nbytes + kept_ones)

@@ -3,7 +3,7 @@
 What comes in is a background by columns (`Columns`), whose values are multiplied by whole-number
 weights, one for each rival, and rounded; and an instance before it (`Case`): what every row has to
 spare with some units fixed. Numbers are whole floats of 64 bits whose sums stay below ``2^53``, so
-that no order of additions matters (Statement R5). Margins are optimistic: a row with one below 0 is
+that no order of additions matters (Lemma 45). Margins are optimistic: a row with one below 0 is
 surely lost, one with all of them at ``sure`` or above is surely kept, and the others are in doubt.
 
 Fixing a word that the instance lacks moves the rows that hold it and no other (Lemma 45): nothing
@@ -24,6 +24,7 @@ __all__ = [
     "Case",
     "Columns",
     "Documents",
+    "Members",
     "Room",
     "add_up",
     "claim",
@@ -196,8 +197,7 @@ def follow(
     lost: NDArray[np.float64],
     doubts: NDArray[np.int64],
 ) -> int:
-    """Fix an order of columns one by one; write after each the weight lost, and how many rows are
-    in doubt.
+    """Fix columns one by one; write after each the weight lost, and how many rows are in doubt.
 
     It ends where no more than ``spare`` is lost, after at least ``at``. ``low`` (n) is room to work
     in, ``lost`` and ``doubts`` are (len(order) + 1). Returns how many were fixed; the margins of
@@ -271,11 +271,11 @@ def _missing(low: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
 
 
 @inner
-def _aside(
-    table: Columns, case: Case, worst: NDArray[np.float64], j: Any
-) -> tuple[float, float]:
-    """Return what fixing a column that the instance lacks saves: of the weight lost, and of what
-    is missing."""
+def _aside(table: Columns, case: Case, worst: NDArray[np.float64], j: Any) -> tuple[float, float]:
+    """Return what fixing a column that the instance lacks saves.
+
+    That is what it takes off the weight that is lost, and off what is missing (Lemma 45).
+    """
     lost, missing = 0.0, 0.0
     for e in range(table.starts[j], table.starts[j + 1]):
         r = table.rows[e]
@@ -286,13 +286,13 @@ def _aside(
 
 
 @inner
-def _add_lifts(docs: Documents, case: Case, worst: NDArray[np.float64], hinge: bool,
-               found: NDArray[np.float64]) -> float:
-    """Add up what each word brings, before the worst rival of each row; return the weight that was
-    looked at.
+def _add_lifts(
+    docs: Documents, case: Case, worst: NDArray[np.float64], hinge: bool, found: NDArray[np.float64]
+) -> float:
+    """Add up what each word brings, before the worst rival of each of some rows that are lost.
 
-    That is the weight of the rows that it lifts to 0, or what it takes off what is missing, of the
-    first rows that are lost.
+    That is the weight of the rows that it lifts to 0, or what it takes off what is missing: at most
+    so much before all rivals (Lemma 151). Returns the weight of the rows that were looked at.
     """
     for i in range(len(found)):
         found[i] = 0.0
@@ -344,8 +344,8 @@ def _best(
 @inner
 def _look_in_part(
     part: Columns, case: Case, some: Candidates, step: int, hinge: bool, room: Room
-) -> float:
-    """Write what the members that the instance has save in a part of the rows; return its loss.
+) -> None:
+    """Write what the members that the instance has save in a part of the rows.
 
     Those that were best before are looked at in every step, and some of the others in turn.
     """
@@ -360,7 +360,70 @@ def _look_in_part(
             if not hinge:
                 saved = tie * saved + lost - _lost(room.part_low, case.counts)
             room.scores[i] = saved / some.prices[i]
-    return lost
+
+
+class _Now(NamedTuple):
+    """Where greed stands: what is lost and missing, and by which of them it goes."""
+
+    lost: float
+    missing: float
+    tie: float  # what decides between those that save as much of the weight
+    hinge: bool
+
+
+@inner
+def _best_present(
+    table: Columns, case: Case, some: Candidates, now: _Now, room: Room
+) -> tuple[Any, Any]:
+    """Return the best of the members that the instance has, by all rows, and what it saves."""
+    many = _best(room.scores, some.free, -np.inf, room.chosen)
+    for i in range(len(some.present)):
+        room.favourite[i] = False
+    best, score = np.int64(-1), -np.inf
+    for i in range(many):
+        at = room.chosen[i]
+        room.favourite[at] = True
+        if i > 0 and room.scores[at] < _NEAR * room.scores[room.chosen[0]]:
+            continue
+        _look(table, case, some.present[at], 1.0, room.low)
+        saved = now.missing - _missing(room.low, case.counts)
+        if not now.hinge:
+            saved = now.tie * saved + now.lost - _lost(room.low, case.counts)
+        saved /= some.prices[at]
+        if saved > score:
+            best, score = at, saved
+    return best, score
+
+
+@inner
+def _best_absent(
+    table: Columns,
+    case: Case,
+    docs: Documents,
+    part_case: Case,
+    some: Candidates,
+    now: _Now,
+    room: Room,
+) -> tuple[Any, Any, Any]:
+    """Return the best word that the instance lacks, what it saves, and what any might."""
+    hinge = now.hinge
+    seen = _add_lifts(docs, part_case, room.part_worst, hinge, room.lifted)
+    if some.priced:
+        for i in range(len(room.lifted)):
+            room.lifted[i] /= some.word_prices[i]
+    many = _best(room.lifted, some.absent, 0.0, room.chosen)
+    if many == 0 and not hinge:  # no word lifts a row to 0 by itself
+        seen = _add_lifts(docs, part_case, room.part_worst, True, room.lifted)
+        many = _best(room.lifted, some.absent, 0.0, room.chosen)
+    best, score = np.int64(-1), -np.inf
+    for i in range(many):
+        at = room.chosen[i]
+        less, missed = _aside(table, case, room.worst, some.words[at])
+        saved = (missed if hinge else less + now.tie * missed) / some.word_prices[at]
+        if saved > score:
+            best, score = at, saved
+    most = now.lost / max(seen, 1.0) * room.lifted[room.chosen[0]] if many > 0 else 0.0
+    return best, score, most
 
 
 @kernel
@@ -377,74 +440,40 @@ def greedy(
     room: Room,
     order: NDArray[np.intp],
 ) -> int:
-    """Fix columns one by one, each the best for its price that is found, until at most ``spare`` is
-    lost.
+    """Fix columns one by one, until at most ``spare`` is lost, each the best that is found.
 
-    The best is what saves most of the weight that is lost, or (``hinge``) most of what is missing.
-    Those that are best in a part of the rows are looked at in all of them. Writes the columns in
-    their order and returns how many, also where so many cells were looked at, or nothing helps
-    any more; margins of both cases are moved.
+    The best saves most, for its price, of the weight that is lost, or (``hinge``) of what is
+    missing. Those that are best in a part of the rows are looked at in all of them. Writes the
+    columns in their order and returns how many, also where so many cells of margins were moved or
+    nothing helps any more; margins of both cases are moved.
     """
-    size, here, wait = 0, len(some.present), 0
-    rivals, n = case.margins.shape
+    size, wait = 0, 0
     while size < len(order) and cells > 0:
+        cells -= case.margins.size + part_case.margins.size
         _lowest(case.margins, room.worst)
         lost, missing = _lost(room.worst, case.counts), _missing(room.worst, case.counts)
         if lost <= spare:
             break
-        tie = 0.5 / (missing + 1.0)
-        part_lost = _look_in_part(part, part_case, some, size, hinge, room)
-        many = _best(room.scores, some.free, -np.inf, room.chosen)
-        for i in range(here):
-            room.favourite[i] = False
-        best, score = np.int64(-1), -np.inf
-        for i in range(many):
-            at = room.chosen[i]
-            room.favourite[at] = True
-            if room.scores[at] < _NEAR * room.scores[room.chosen[0]]:
-                continue
-            _look(table, case, some.present[at], 1.0, room.low)
-            cells -= rivals * n
-            saved = missing - _missing(room.low, case.counts)
-            if not hinge:
-                saved = tie * saved + lost - _lost(room.low, case.counts)
-            saved /= some.prices[at]
-            if saved > score:
-                best, score = at, saved
+        now = _Now(lost, missing, 0.5 / (missing + 1.0), hinge)
+        _look_in_part(part, part_case, some, size, hinge, room)
+        best, score = _best_present(table, case, some, now, room)
+        word: Any = np.int64(-1)
         if wait > 0 and score > 0.0:
             wait -= 1
         else:
-            # Words that the instance lacks.
-            seen = _add_lifts(docs, part_case, room.part_worst, hinge, room.lifted)
-            if some.priced:
-                for i in range(len(room.lifted)):
-                    room.lifted[i] /= some.word_prices[i]
-            many = _best(room.lifted, some.absent, 0.0, room.chosen)
-            if many == 0 and not hinge:  # no word lifts a row to 0 by itself
-                seen = _add_lifts(docs, part_case, room.part_worst, True, room.lifted)
-                many = _best(room.lifted, some.absent, 0.0, room.chosen)
-            times = lost / max(seen, 1.0)
-            cells -= docs.starts[len(docs.starts) - 1]
-            if many > 0 and times * room.lifted[room.chosen[0]] < _FAR * score:
-                wait = _WAIT
-            for i in range(many):
-                at = room.chosen[i]
-                j = some.words[at]
-                less, missed = _aside(table, case, room.worst, j)
-                cells -= rivals * (table.starts[j + 1] - table.starts[j])
-                saved = missed if hinge else less + tie * missed
-                saved /= some.word_prices[at]
-                if saved > score:
-                    best, score = here + at, saved
-        if best < 0:
-            break
-        if best < here:
+            word, saved, most = _best_absent(table, case, docs, part_case, some, now, room)
+            wait = _WAIT if most < _FAR * score else 0
+            if saved <= score:
+                word = np.int64(-1)
+        if word >= 0:
+            some.absent[word] = False
+            j = some.words[word]
+            wait = 0
+        elif best >= 0:
             some.free[best] = False
             j = some.present[best]
         else:
-            some.absent[best - here] = False
-            j = some.words[best - here]
-            wait = 0
+            break
         _move(table, case, case.margins, j, 1.0)
         _move(part, part_case, part_case.margins, j, 1.0)
         order[size] = j
@@ -500,8 +529,7 @@ def _insert(best: NDArray[np.float64], size: int, gain: float) -> int:
 
 @inner
 def _fewest(best: NDArray[np.float64], size: int, lack: float) -> int:
-    """Return how many of the largest gains make up for what a row lacks; one more than there are,
-    or than are looked for, if all do not."""
+    """Return how many of the largest gains make up for what a row lacks; one more if all do not."""
     found = 0
     while lack > 0.0 and found < size:
         lack -= best[found]
@@ -509,78 +537,93 @@ def _fewest(best: NDArray[np.float64], size: int, lack: float) -> int:
     return found + 1 if lack > 0.0 else found
 
 
+class Members(NamedTuple):
+    """The units that may be fixed, as rows are asked what they need of them."""
+
+    inside: NDArray[np.bool_]  # (d,)
+    ranked: NDArray[np.intp]  # (R, k): those of the instance, by what they add before each rival
+    held: NDArray[np.int64]  # (k,): the last row that holds each, from 1 on; room to work in
+    best: NDArray[np.float64]  # as many gains as are told apart; room to work in
+
+
+@inner
+def _enough_elsewhere(case: Case, members: Members, r: Any, k: Any, most: Any) -> bool:
+    """Tell whether so many members that a row does not hold make up for what it lacks."""
+    lack, size = -case.margins[k, r], 0
+    for p in members.ranked[k]:
+        gain = case.known[p, k]
+        if size == most or lack <= 0.0 or gain <= 0.0:
+            break
+        if members.held[p] != r + 1:
+            lack -= gain
+            size += 1
+    return bool(lack <= 0.0)
+
+
+@inner
+def _need(
+    table: Columns,
+    docs: Documents,
+    values: NDArray[np.float64],
+    case: Case,
+    members: Members,
+    r: Any,
+    k: Any,
+) -> int:
+    """Return how many members a row needs before a rival; one more than are told apart, if more."""
+    best, size = members.best, 0
+    for e in range(docs.starts[r], docs.starts[r + 1]):
+        j = docs.columns[e]
+        if members.inside[j]:
+            gain = -np.rint(_ahead(table, case, j, k) * values[e])
+            if case.place[j] >= 0:
+                gain += case.known[case.place[j], k]
+            if gain > 0.0:
+                size = _insert(best, size, gain)
+    for p in members.ranked[k]:
+        gain = case.known[p, k]
+        if gain <= 0.0 or (size == len(best) and gain <= best[size - 1]):
+            break
+        if members.held[p] != r + 1:
+            size = _insert(best, size, gain)
+    fewest = _fewest(best, size, -case.margins[k, r])
+    return fewest if fewest <= size else len(best) + 1
+
+
 @kernel
 def needs(
     table: Columns,
-    starts: NDArray[np.int64],
-    columns: NDArray[np.int32],
+    docs: Documents,
     values: NDArray[np.float64],
     case: Case,
-    member: NDArray[np.bool_],
-    ranked: NDArray[np.intp],
+    members: Members,
     asked: NDArray[np.intp],
     least: int,
-    held: NDArray[np.int64],
-    best: NDArray[np.float64],
     sizes: NDArray[np.int64],
 ) -> None:
     """Write how many members each of some rows needs on its own, or ``least`` if it needs fewer.
 
-    ``best`` has room for the most that are told apart; a row that needs more gets one more. Values
-    are those of the rows by rows; ``ranked`` (K, k) has the members that the instance has, by
-    decreasing contribution before each rival; ``held`` (k) is room.
+    What a row holds is only looked at before rivals where the members that it does not hold are too
+    few (Lemma 151). ``docs`` and ``values`` are all rows.
     """
-    rivals, many = ranked.shape
+    rivals = len(case.margins)
     for i in range(len(asked)):
         r = asked[i]
         worst = 0
         for k in range(1, rivals):
             if case.margins[k, r] < case.margins[worst, r]:
                 worst = k
-        need = least
-        if case.margins[worst, r] >= 0.0:
-            sizes[i] = need
-            continue
-        for e in range(starts[r], starts[r + 1]):
-            p = case.place[columns[e]]
+        for e in range(docs.starts[r], docs.starts[r + 1]):
+            p = case.place[docs.columns[e]]
             if p >= 0:
-                held[p] = r + 1
+                members.held[p] = r + 1
+        need: Any = np.int64(least)
         for step in range(rivals):
             k = (worst + step) % rivals
-            lack = -case.margins[k, r]
-            if lack <= 0.0 or need > len(best):
+            if case.margins[k, r] >= 0.0 or need > len(members.best):
                 continue
-            # Members that the row does not hold gain it what they contribute: enough of them?
-            size, left = 0, lack
-            for at in range(many):
-                p = ranked[k, at]
-                gain = case.known[p, k]
-                if size == need or left <= 0.0 or gain <= 0.0:
-                    break
-                if held[p] != r + 1:
-                    left -= gain
-                    size += 1
-            if left <= 0.0:
-                continue
-            size = 0
-            for e in range(starts[r], starts[r + 1]):
-                j = columns[e]
-                if member[j]:
-                    p = case.place[j]
-                    gain = -np.rint(_ahead(table, case, j, k) * values[e])
-                    if p >= 0:
-                        gain += case.known[p, k]
-                    if gain > 0.0:
-                        size = _insert(best, size, gain)
-            for at in range(many):
-                p = ranked[k, at]
-                gain = case.known[p, k]
-                if gain <= 0.0 or (size == len(best) and gain <= best[size - 1]):
-                    break
-                if held[p] != r + 1:
-                    size = _insert(best, size, gain)
-            fewest = _fewest(best, size, lack)
-            need = max(need, fewest if fewest <= size else len(best) + 1)
+            if not _enough_elsewhere(case, members, r, k, need):
+                need = max(need, _need(table, docs, values, case, members, r, k))
         sizes[i] = need
 
 
@@ -616,7 +659,7 @@ def claim(
     low: NDArray[np.float64],
     state: NDArray[np.int8],
 ) -> int:
-    """Go through the proper subsets of columns that are fixed in a case (Statement R6).
+    """Go through the proper subsets of columns that are fixed in a case (Lemma 152).
 
     Each column stays (1), is left out (2), or is not decided (0), as the rows like it best. Returns
     0 if every subset loses more than ``spare``, 1 if the one told by ``state`` perhaps does not,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.rows import exact
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import Searched, part_of
 from sklearn_probsr.rows.exact import Decider, Winner
 from sklearn_probsr.rows.kernels import Rows, Settled, before, greedy, lost, prune
@@ -34,9 +34,13 @@ _LOOKS = 2**28
 # two thirds of the gains: of more rows it has those that have least to spare (Lemma 121).
 FEW_BYTES, RIVAL_BYTES = 3 * 2**20, 2**25
 # Numbers of rows that are looked at together.
-_PIECE = 2**18
+PIECE = 2**18
 # Gains of the rows that sets are searched on at first, and of those that are searched for a proof.
 PART, HARD = 2**17, 2**19
+# The most gains of a part, however large a sample is asked for.
+MOST = 2**20
+# Rows that are lost most easily: so many times what may be lost, and these.
+_TIMES, _FEW = 3, 1024
 # So often a part is asked for more weight before it grows.
 _TRIES = 8
 
@@ -165,11 +169,11 @@ class DenseRows(_Tabled):
         return at[stays].tolist(), int(found)
 
     def _greedy(
-        self, prices: NDArray[np.float32], spare: int, hinge: bool
+        self, prices: NDArray[np.float32], spare: int, hinge: bool, looks: int = _LOOKS
     ) -> tuple[list[int], bool]:
         h = len(self.units)
         order, free = np.empty(h, dtype=np.int64), np.empty(h, dtype=np.bool_)
-        looks = max(_LOOKS // max(self.cells, 1), 64 * h)
+        looks = max(looks // max(self.cells, 1), 64 * h if looks else 0)
         thin = thin_of(int(self.rows.weights.sum()))
         size = int(
             greedy(
@@ -191,7 +195,8 @@ class DenseRows(_Tabled):
     def proposals(self, prices: NDArray[np.float64]) -> list[tuple[list[int], bool]]:
         """Return orders that greed takes candidates in, and whether each reaches the level."""
         each = prices.astype(np.float32)
-        return [self._greedy(each, self.spare, hinge) for hinge in (False, True)]
+        found = [self._greedy(each, self.spare, hinge) for hinge in (False, True)]
+        return [*found, self._greedy(each, self.spare, False, 0)]  # by mean gain
 
     def ranked(self) -> list[int]:
         """Return all candidates in the order in which greed takes them."""
@@ -222,10 +227,10 @@ class StreamedRows(_Tabled):
         self._many = len(one.winner.loses)
         self.cells = self._many * len(law.rows)
         each = max(self._many * max(len(one.units), 1), 1)
-        self._first = max(PART // each, 1) if sample is None else sample
+        self._first = max(PART // each, 1) if sample is None else min(sample, max(MOST // each, 1))
         self._hard = max(HARD // each, 64)
         self._counted: dict[frozenset[int], int] = {}
-        self._part: DenseRows | None = None
+        self._exposed: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
 
     # --- one set -----------------------------------------------------------------------------
 
@@ -236,9 +241,14 @@ class StreamedRows(_Tabled):
             return self._counted[key]
         law, one = self._law, self._one
         fixed = law.mask([*one.forced.tolist(), *self.units[[*chosen]].tolist()])
+        if self._exposed is not None:
+            rows, weights = self._exposed
+            found = int(weights[~law.kept_of(one.winner, rows, one.x, fixed)].sum())
+            if found > spare:
+                return found
         found = 0
-        for at, rows in _pieces(law):
-            keeps = exact.kept(law.decider, one.winner, rows, one.x, fixed)
+        for at, rows in blocks(law.rows):
+            keeps = law.kept_of(one.winner, rows, one.x, fixed)
             found += int(law.weights[at][~keeps].sum())
             if found > spare:
                 return found
@@ -248,6 +258,7 @@ class StreamedRows(_Tabled):
     def pruned(self, order: Sequence[int], spare: int) -> tuple[list[int], int]:
         """Leave out what is not needed, the last first; return the rest, and what it loses."""
         chosen, changed = list(order), True
+        self._expose(chosen)
         while changed:
             changed = False
             for j in reversed(list(chosen)):
@@ -255,6 +266,18 @@ class StreamedRows(_Tabled):
                 if self.lost(rest, spare) <= spare:
                     chosen, changed = rest, not self.monotone
         return chosen, self.lost(chosen, np.iinfo(np.int64).max)
+
+    def _expose(self, chosen: Sequence[int]) -> None:
+        """Keep the rows that are lost most easily with a set fixed: they refute smaller ones."""
+        law, one = self._law, self._one
+        fixed = law.mask([*one.forced.tolist(), *self.units[[*chosen]].tolist()])
+        least = np.concatenate(
+            [law.leads_of(one.winner, rows, one.x, fixed) for _, rows in blocks(law.rows)]
+        )
+        size = _TIMES * len(least) * self.spare // law.total + _FEW
+        if size < len(least) // 2:
+            at = np.sort(np.argpartition(least, size)[:size])
+            self._exposed = law.rows[at].astype(np.float64), law.weights[at]
 
     # --- sets that a part of the rows proposes -----------------------------------------------
 
@@ -276,7 +299,7 @@ class StreamedRows(_Tabled):
         n, size, spare = len(self._law.rows), self._first, self.spare
         found: list[tuple[list[int], bool]] = []
         while True:
-            part = self._part = self._drawn(min(size, n), spare)
+            part = self._drawn(min(size, n), spare)
             for _ in range(_TRIES):
                 found = []
                 missing = 0
@@ -301,7 +324,8 @@ class StreamedRows(_Tabled):
         """Return the shortest prefix of an order that reaches the level."""
         order, law, one = part.ranked(), self._law, self._one
         forced = one.forced.tolist()
-        kept = law.kept_of(one, [*forced, *self.units[order].tolist()])[len(forced) :]
+        units = [*forced, *self.units[order].tolist()]
+        kept = law.kept_before(one.winner, one.x, units)[len(forced) :]
         reached = np.flatnonzero(law.total - kept <= self.spare)
         if not len(reached):
             return [(order, False)]
@@ -322,7 +346,7 @@ class StreamedRows(_Tabled):
         n, levels = len(law.rows), prices.levels
         worst = np.empty(n, dtype=np.float32)
         lost_by_price = np.zeros(levels + 1, dtype=np.int64)
-        step = max(_PIECE // max(self._many * max(len(one.units), 1), 1), 1)
+        step = max(PIECE // max(self._many * max(len(one.units), 1), 1), 1)
         for first in range(0, n, step):
             at = slice(first, min(first + step, n))
             search = Search(self._some(one, at).rows, prices, 0)
@@ -348,14 +372,9 @@ def light_of(weights: NDArray[np.int64]) -> NDArray[np.float32]:
     return np.ldexp(weights, -thin_of(int(weights.sum()))).astype(np.float32)
 
 
-def _pieces(law: BackgroundLaw) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield all rows as floats, piece by piece."""
-    yield from blocks(law.rows)
-
-
 def blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Yield rows as floats, piece by piece."""
-    step = max(_PIECE // max(rows.shape[1], 1), 1)
+    step = max(PIECE // max(rows.shape[1], 1), 1)
     for first in range(0, len(rows), step):
         at = slice(first, min(first + step, len(rows)))
         yield at, np.ascontiguousarray(rows[at], dtype=np.float64)

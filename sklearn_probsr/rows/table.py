@@ -25,7 +25,7 @@ _BITS = 23
 # Rows that are looked at before all: mostly they show that some number has to be rounded.
 _FIRST = 64
 # Numbers that are worked on at a time.
-_AT_ONCE = 2**20
+_AT_ONCE = 2**16
 # How far beyond its column a value may be to be worked on in floats.
 _FAR = 2.0**200
 
@@ -107,7 +107,8 @@ class Table:
     def _exponent(self, reach: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the exponent of a scale for what scores (..., K) reach."""
         two = np.sort(reach, axis=-1)[..., -2:].sum(axis=-1)
-        return np.frexp(two)[1].astype(np.int64) + self._top - _BITS
+        found: NDArray[np.int64] = np.frexp(two)[1].astype(np.int64) + self._top - _BITS
+        return found
 
     @cached_property
     def exponent(self) -> int:
@@ -116,7 +117,7 @@ class Table:
 
     def known(self, instances: NDArray[Any]) -> Known:
         """Return what units of instances (m, d) add to scores."""
-        m, (many, d) = len(instances), self.decider.weights.shape
+        m, many = len(instances), len(self.decider.weights)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             values = instances.astype(np.float64) - self.centre
             scaled = np.ldexp(values, -self.powers)
@@ -143,7 +144,8 @@ class Table:
     def _doubt(self) -> int:
         """How far a rounded margin may be off: half for each column, score and offset."""
         scores = min(len(self.decider.weights), 2)
-        return math.ceil(0.5001 * (self.decider.weights.shape[1] + 1) * scores) + 1
+        found: int = math.ceil(0.5001 * (self.decider.weights.shape[1] + 1) * scores) + 1
+        return found
 
     def _far(self, x: NDArray[Any]) -> tuple[int, NDArray[np.float32]]:
         """Return the scale and what units add of an instance that is too far out for floats."""
@@ -151,7 +153,7 @@ class Table:
                                                          strict=True)]  # fmt: skip
         each = [[Fraction(w) * v for w, v in zip(line, away, strict=True)]
                 for line in self.decider.weights.tolist()]  # fmt: skip
-        sums = [sum(map(abs, line)) for line in each]
+        sums = [sum(map(abs, line), Fraction(0)) for line in each]
         top = sum(sorted(sums)[-2:], Fraction(0))
         exponent = max(_exponent(top) + 1 - _BITS, self.exponent + 1)
         parts = np.zeros((len(each), self.n_units + 1), dtype=np.float64)
@@ -163,15 +165,17 @@ class Table:
     def _factors(self, exponent: int) -> NDArray[np.float64]:
         """Return what columns that are at most 1 in size are multiplied by."""
         with np.errstate(under="ignore"):
-            return np.ldexp(self._mantissas, np.maximum(self._shifts - exponent, -1070))
+            found: NDArray[np.float64] = np.ldexp(
+                self._mantissas, np.maximum(self._shifts - exponent, -1070)
+            )
+        return found
 
     def _whole(self, exponent: int, instances: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell of which instances, and of all rows, nothing is rounded on a scale."""
         if not self._is_whole(exponent):
             return np.zeros(len(instances), dtype=np.bool_)
         lowest = self._lowest(instances.astype(np.float64), by_row=True)
-        found: NDArray[np.bool_] = (lowest >= self._needed(exponent)).all(axis=1)
-        return found
+        return np.asarray((lowest >= self._needed(exponent)).all(axis=1))
 
     def _is_whole(self, exponent: int) -> bool:
         if any((o / Fraction(2) ** exponent).denominator > 1 for o in self._offsets):
@@ -185,7 +189,7 @@ class Table:
         """Return the exponent that the last bit of each column must have for whole numbers."""
         weights = self.decider.weights
         last = np.where(weights != 0, _last_bit(weights), 2**40)
-        return exponent - last.min(axis=0)
+        return np.asarray(exponent - last.min(axis=0))
 
     @cached_property
     def _lowest_of_all(self) -> NDArray[np.int64]:

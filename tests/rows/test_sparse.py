@@ -27,7 +27,7 @@ from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.rows import sparse as rows_sparse
 from sklearn_probsr.rows.sparse import SparseLaw
 from tests.interpreted import examples
-from tests.laws.rows.test_far_rows import winner
+from tests.rows.test_far_rows import winner
 
 # Numbers of one class that are far below those of another are rounded, as a warning says.
 pytestmark = pytest.mark.filterwarnings("ignore:The (weight|intercept) .* is taken as")
