@@ -3,7 +3,7 @@
 Greed proposes two sets, which are pruned exactly. Then `Search` looks for one that is smaller until
 there is none (proved), or its cells are spent; what is left of them raises the size below which
 nothing reaches the level. A set that is no proved minimum is searched itself: if no part of it
-reaches the level, it is subset-minimal (Lemma 53). Costs are searched in the same way, by whole
+reaches the level, it is subset-minimal (Lemma 174). Costs are searched in the same way, by whole
 prices, after sizes.
 """
 
@@ -297,7 +297,7 @@ def claimed(rows: Candidates, best: Answer, task: Task) -> tuple[Answer, str]:
     """Prove that nothing can be left out of a set, or leave it out.
 
     A set that was pruned is subset-minimal where fixing never hurts (Corollary 4b); else the parts
-    of it are searched.
+    of it are searched (Lemma 174).
     """
     while True:
         chosen, lost = rows.pruned(best.chosen or [], rows.spare)
@@ -349,7 +349,7 @@ def cheapest(
     base = h + 1
     counts = [costs.whole[u] * base + 1 for u in rows.units.tolist()]
     most = h if task.most is None else min(task.most, h)
-    floats = np.array([float(c / max(counts)) for c in counts], dtype=np.float64)
+    floats = np.array([max(float(c / max(counts)), 1e-30) for c in counts], dtype=np.float64)
 
     def count(chosen: Sequence[int]) -> int:
         return sum(counts[j] for j in chosen)

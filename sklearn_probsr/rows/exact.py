@@ -3,7 +3,7 @@
 A row keeps the class of an instance if the winner's score stays ahead of that of every rival, or
 level where it wins ties. Two classes are two scores of which one is 0. Floats tell it where they
 are surely far enough from 0; else the sum is added up in whole numbers of 18 bits, each at its own
-power of two, which hold every product of two floats (Proposition 129). Kernels are strict: sums
+power of two, which hold every product of two floats (Proposition 170). Kernels are strict: sums
 that are written in another order might overflow where these do not.
 """
 
@@ -35,7 +35,7 @@ __all__ = [
 # A digit has so many bits; products of floats begin at 2^-2252 and end below 2^2050.
 _BITS, _LOWEST, _DIGITS = 18, 2256, 256
 _MASK = np.int64(2**_BITS - 1)
-# What rounding takes from a float sum of n products, in terms of their sizes (Proposition 129).
+# What rounding takes from a float sum of n products, in terms of their sizes (Proposition 170).
 _ROUNDING, _UNDERFLOW = 2.0**-52, 2.0**-1070
 
 
@@ -205,7 +205,7 @@ def _kept(
     digits: NDArray[np.int64],
     found: NDArray[np.bool_],
 ) -> None:
-    """Write down which rows keep the class, row by row (Proposition 129)."""
+    """Write down which rows keep the class, row by row (Proposition 170)."""
     for r in range(len(rows)):
         found[r] = wins(decider, winner, rows[r], x, fixed, digits)
 
@@ -244,7 +244,7 @@ def bounds(decider: Decider, winner: Winner) -> Bounds:
 def _off(lead: Bounds, most: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how far a lead in floats may be off, whatever order it is summed in.
 
-    ``most`` has the largest sizes of columns (Proposition 129).
+    ``most`` has the largest sizes of columns (Proposition 170).
     """
     terms = 6 * len(most) + 16
     with np.errstate(over="ignore", invalid="ignore"):
@@ -288,7 +288,7 @@ def kept(
 
     ``most`` has the largest sizes of the columns, in the rows and in x; ``fixed`` has shape
     (units + 1,), and the last stands for columns that are no unit's. Floats tell it of most rows
-    (Proposition 129).
+    (Proposition 170).
     """
     left = leads(decider, lead, rows, x, fixed)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -3,9 +3,9 @@
 `Rows` is what every search begins with, whatever storage it comes from: margins before each rival,
 and what fixing each candidate adds to them, whole numbers in 32-bit floats. A row is kept for sure
 if no margin is below ``sure``, and lost for sure if one is below 0; between the two rounding leaves
-it open, and exact signs decide (Lemma 31). `Branches` are rows that were made ready for branch and
-bound: `look`, `ahead` and `take` are the three functions that it is made of, and that other storage
-gives as well (`sklearn_probsr.rows.search.storage`).
+it open, and exact signs decide (Proposition 171). `Branches` are rows that were made ready for
+branch and bound: `look`, `ahead` and `take` are the three functions that it is made of, and that
+other storage gives as well (`sklearn_probsr.rows.search.storage`).
 
 Inner loops go along rows, one rival at a time, without a branch: they are vector loops.
 """
@@ -104,7 +104,7 @@ def before(
     forced: NDArray[np.int64],
     rows: Rows,
 ) -> None:
-    """Write margins with forced units fixed, and the gains of other units (Lemma 31).
+    """Write margins with forced units fixed, and the gains of other units (Proposition 171).
 
     ``parts`` (K, units, n) and ``scores`` (K, n) are those of the rows, ``known`` (K, units) what
     the instance adds; ``units`` are the candidates.
@@ -214,7 +214,7 @@ def _below(near: NDArray[np.float32], weights: NDArray[np.int64], level: Any) ->
 def _lost(near: NDArray[np.float32], rows: Rows, settled: Settled, spare: Any) -> Any:
     """Return the weight of the rows that are lost, exactly, or a part of it above ``spare``.
 
-    ``near`` (n) holds least margins; those that are open are settled one by one (Lemma 31).
+    ``near`` (n) holds least margins; those that are open are settled one by one (Proposition 171).
     """
     found = _below(near, rows.weights, _ZERO)
     if found > spare or rows.sure <= _ZERO:
@@ -241,7 +241,7 @@ def lost(
     """Return the weight lost with some candidates fixed, exactly, or more than ``spare`` of it.
 
     ``units`` are the units of the candidates; ``settled.fixed`` is that of forced units, and left
-    so; ``room`` (R + 1, n) is written over. Doubts are settled (Lemma 31).
+    so; ``room`` (R + 1, n) is written over. Doubts are settled (Proposition 171).
     """
     many = len(rows.margins)
     margins, near = room[:many], room[many]
@@ -279,7 +279,7 @@ def greedy(
     that a candidate saves for its price, then at what is missing; with ``hinge`` at the latter
     alone. After so many ``looks`` the others follow as they come. ``light_spare`` is ``spare`` as
     ``rows.light`` counts; ``room`` (R + 1, n) and ``free`` (h) are written over. What is reached is
-    counted exactly (Lemma 31).
+    counted exactly (Proposition 171).
     """
     h, many = len(rows.gains), len(rows.margins)
     margins, near = room[:many], room[many]
@@ -291,7 +291,7 @@ def greedy(
     now, now_missing = _look(near, rows.light)
     for j in range(h):
         free[j] = True
-    size: Any = np.int64(0)
+    size = np.int64(0)
     done = False
     while True:
         if now <= light_spare:
@@ -311,11 +311,11 @@ def greedy(
                 rank = 0.0 if hinge else (now - away) / prices[j]
                 more = (missing - now_missing) / prices[j]
                 if rank > best_rank or (rank == best_rank and more > best_missing):
-                    best, best_rank, best_missing = j, rank, more
+                    best, best_rank, best_missing = np.int64(j), rank, more
                     best_lost, best_more = away, missing
         order[size] = best
         free[best] = False
-        size += 1
+        size += np.int64(1)
         now, now_missing = best_lost, best_more
         _move(margins, rows.gains[best], np.float32(1.0))
         settled.fixed[units[best]] = True
@@ -435,7 +435,7 @@ def branch_look(case: Branches, depth: Any, place: Any, spare: Any) -> tuple[Any
 def branch_ahead(case: Branches, depth: Any, place: Any, level: Any, spare: Any) -> tuple[Any, Any]:
     """Tell whether no more than ``spare`` need be lost with candidates from a place on.
 
-    Each row is given the best that so many steps of price buy: what is refuted is (Lemma 32).
+    Each row is given the best that so many steps of price buy (Proposition 172).
     """
     weights, margins, more = case.weights, case.margins[depth], case.more[level, place]
     n = len(weights)

@@ -24,10 +24,11 @@ from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import TOL, Duel, Row, View
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.laws._rest import RowsRest, Sums
-from sklearn_probsr.laws._seen import checked_rows, weighted_means
+from sklearn_probsr.laws._seen import checked_rows, rows_before, weighted_means
 from sklearn_probsr.laws._states import worth
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import (
     Answer,
@@ -44,7 +45,7 @@ from sklearn_probsr.rows.stream import DenseRows, Instance, StreamedRows, blocks
 from sklearn_probsr.rows.table import Known, Table
 from sklearn_probsr.search._prover import Prover
 
-__all__ = ["BackgroundLaw", "BackgroundView"]
+__all__ = ["BackgroundLaw", "BackgroundView", "background"]
 
 # Of rows with more gains than this before all rivals no table is made: they are gone through. The
 # second is for two classes, where a table takes no more than the rows do.
@@ -55,6 +56,17 @@ _AT_ONCE = 256
 _FEW_STATES, _MOST_SIDES = 64, 2**16
 # Rows that are looked through for the states of a unit of several columns.
 _MANY_ROWS = 2**17
+
+
+def background(model: Model, distribution: Background) -> Law:
+    """Return the law of a model over background rows."""
+    if distribution.is_sparse:
+        rows = rows_before(model, distribution)
+        if isinstance(rows, SparseRows):
+            from sklearn_probsr.rows.sparse import SparseLaw
+
+            return SparseLaw(model, distribution, rows)
+    return BackgroundLaw(model, distribution)
 
 
 class BackgroundLaw(Law):
@@ -164,7 +176,7 @@ class BackgroundLaw(Law):
         return RowsRest(duels, delta, sums, self.rows, self.weights, row, columns)
 
     def _sums(self, duel: Duel, row: Row, fixed: NDArray[np.bool_]) -> Sums:
-        """Return what every row adds towards the class with some columns fixed (Lemma 31)."""
+        """Return what every row adds towards the class with some columns fixed, rounded down."""
         weights, n = duel.sign * duel.model.weights, len(self.rows)
         sums, size = np.empty(n), 0.0
         with np.errstate(over="ignore", invalid="ignore"):
@@ -275,7 +287,7 @@ class BackgroundLaw(Law):
 
     @cached_property
     def _largest(self) -> NDArray[np.float64]:
-        return np.maximum(np.abs(self.table.least), np.abs(self.table.most))
+        return np.asarray(np.maximum(np.abs(self.table.least), np.abs(self.table.most)))
 
     def kept_along(
         self, x: NDArray[np.float64], winner: int, order: Sequence[int]
@@ -305,7 +317,7 @@ class BackgroundLaw(Law):
             self._gains[winner] = self._mean_gains(winner)
         factors, means = self._gains[winner]
         with np.errstate(over="ignore", invalid="ignore"):
-            each = rows.astype(np.float64) * factors - means
+            each: NDArray[np.float64] = rows.astype(np.float64) * factors - means
             if not self._several:
                 return np.asarray(each[:, [at[0] for at in self.columns]])
             return np.stack([each[:, at].sum(axis=1) for at in self.columns], axis=1)
@@ -431,7 +443,6 @@ class BackgroundLaw(Law):
         found = Found.empty(n, units)
         if not n:
             return found
-        rows = np.asarray(rows)
         task = self.within(rows, task)
         for first in range(0, n, _AT_ONCE):
             some = slice(first, min(first + _AT_ONCE, n))
@@ -659,6 +670,6 @@ class _RowsProver(Prover):
         start = first_of(rows)
         if start.chosen is None or len(start.chosen) > size:
             start = smallest(rows, start, task)
-        if start.chosen is not None:
+        if start.chosen is not None and len(start.chosen) <= size:
             return True, set(rows.units[start.chosen].tolist())
         return (False if start.least > min(size, len(rows.units)) else None), set()

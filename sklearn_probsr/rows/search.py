@@ -6,9 +6,9 @@ end the word that there is no other. Numbers are whole and rounded up: what is r
 set that is found is to be counted exactly.
 
 Four things are done, each by one kernel. What each row can have at every price says which rows no
-set keeps, and which rivals are the nearest (Lemma 32, Proposition 92). Of the others those that
+set keeps, and which rivals are the nearest (Proposition 172). Of the others those that
 have least to spare are gathered, before their three nearest rivals: what loses to these is lost
-(Lemma 121). What candidates from each place of an order on can add to a row at every price is
+(Lemma 173). What candidates from each place of an order on can add to a row at every price is
 tabulated. Then candidates are taken or left in turn; a branch is given up once too many rows stay
 lost even if each is given what is best for it.
 
@@ -161,7 +161,7 @@ def branch(case: Any, state: State, asked: Asked) -> tuple[Any, Any, Any]:
     """Go on through the branches, until a set is found, all are gone through, or the budget ends.
 
     Returns the verdict (1, 0, -1), how many candidates the set found has, and the cells looked at
-    (Lemma 32, Proposition 91).
+    (Propositions 91 and 172).
     """
     h = len(asked.prices)
     depth, place, paid = state.at[0], state.at[1], state.at[2]
@@ -251,7 +251,7 @@ def _reach(
     fails: NDArray[np.bool_],
     found: Reach,
 ) -> None:
-    """Write down what each row can have at every price (Lemma 32, Proposition 92).
+    """Write down what each row can have at every price (Proposition 172).
 
     ``steps`` are the prices; ``best`` (levels + 2, line) and ``fails`` (levels + 1, line) are room
     to work in.
@@ -310,7 +310,7 @@ def _gather(
     weights: NDArray[np.float32],
     gains: NDArray[np.float32],
 ) -> None:
-    """Write down some rows before the nearest of their rivals (Lemma 121).
+    """Write down some rows before the nearest of their rivals (Lemma 173).
 
     ``nearest`` (k, some) has rivals, ``margins`` is (k, n), ``gains`` (h, k, n). Weights are
     rounded down, in units of a power of two: no more is lost than there is.
@@ -341,7 +341,7 @@ def _suffering(
     """Write down how much rows suffer without each candidate: the nearer they come to the floor.
 
     Without a candidate a row can have at most what it can at the price, or at a step more less what
-    the candidate gains; any order is right (Lemma 121). ``near`` (n) is room to work in.
+    the candidate gains; any order is right (Lemma 173). ``near`` (n) is room to work in.
     """
     many, n = at.shape
     for p in range(len(gains)):
@@ -369,7 +369,7 @@ def _tabulate(
     best: NDArray[np.float32],
     more: NDArray[np.int16],
 ) -> None:
-    """Write down what candidates from a place on can add to each row at every price (Lemma 32).
+    """Write down what candidates from a place on can add at every price (Proposition 172).
 
     ``gains`` is (h, cells), ``more`` (levels + 1, h + 1, cells), rounded up; ``best``
     (levels + 1, line) is room to work in.
@@ -413,7 +413,7 @@ class Search:
         What candidates cost, and up to what price sets are looked for.
     room : int
         How many bytes the table may take. If that is too little for all rows, it has those that
-        have least to spare, and the others refute nothing (Lemma 121).
+        have least to spare, and the others refute nothing (Lemma 173).
 
     Attributes
     ----------

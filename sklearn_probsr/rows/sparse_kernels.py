@@ -659,7 +659,7 @@ def claim(
     low: NDArray[np.float64],
     state: NDArray[np.int8],
 ) -> int:
-    """Go through the proper subsets of columns that are fixed in a case (Lemma 152).
+    """Go through the proper subsets of columns that are fixed in a case (Lemma 175).
 
     Each column stays (1), is left out (2), or is not decided (0), as the rows like it best. Returns
     0 if every subset loses more than ``spare``, 1 if the one told by ``state`` perhaps does not,

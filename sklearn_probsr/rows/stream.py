@@ -31,7 +31,7 @@ __all__ = ["DenseRows", "Instance", "StreamedRows", "blocks"]
 # Greed takes so many looks at margins, about a quarter of a second.
 _LOOKS = 2**28
 # A table of branches takes no more bytes than these, with several rivals the latter, or than
-# two thirds of the gains: of more rows it has those that have least to spare (Lemma 121).
+# two thirds of the gains: of more rows it has those that have least to spare (Lemma 173).
 FEW_BYTES, RIVAL_BYTES = 3 * 2**20, 2**25
 # Numbers of rows that are looked at together.
 PIECE = 2**18

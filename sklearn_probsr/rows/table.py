@@ -3,7 +3,7 @@
 What comes in is a model's scores and checked rows. What a column adds is its weight times how far
 it is from the value of its range that is nearest to 0, over a scale, rounded to the nearest whole
 number. Scales are powers of two, and so large that no sum of what a row and an instance add has
-more than 23 bits: such sums are exact in any order (Proposition 13). A scale depends on the rows
+more than 23 bits: such sums are exact in any order (Proposition 171). A scale depends on the rows
 and on one instance, never on other instances, and mostly on the rows alone.
 """
 
