@@ -25,7 +25,7 @@ from sklearn_probsr.rows.table import Table
 if TYPE_CHECKING:
     from sklearn_probsr.rows.law import BackgroundLaw
 
-__all__ = ["DenseRows", "Instance", "StreamedRows", "blocks"]
+__all__ = ["DenseRows", "Instance", "Light", "StreamedRows", "blocks"]
 
 # Greed takes so many looks at margins, about a quarter of a second.
 _LOOKS = 2**28
@@ -75,6 +75,19 @@ class Instance(NamedTuple):
     spare: int
 
 
+class Light(NamedTuple):
+    """About the weights of rows, so that 32-bit floats hold their sum, and what 1 is there."""
+
+    weights: NDArray[np.float32]
+    unit: float
+
+    @classmethod
+    def of(cls, weights: NDArray[np.int64]) -> Light:
+        """Return about some weights."""
+        unit = 2.0 ** -thin_of(int(weights.sum()))
+        return cls((weights * unit).astype(np.float32), unit)
+
+
 class DenseRows:
     """Rows before an instance as a table of gains; see `Candidates`.
 
@@ -88,6 +101,8 @@ class DenseRows:
     one : Instance
     at : ndarray of intp or slice or None
         The places; None: all.
+    light : Light or None
+        The weights once more, if they are at hand.
     """
 
     def __init__(
@@ -98,7 +113,9 @@ class DenseRows:
         weights: NDArray[np.int64],
         one: Instance,
         at: NDArray[np.intp] | slice | None = None,
+        light: Light | None = None,
     ) -> None:
+        self._light = Light.of(weights) if light is None else light
         self.units, self.monotone, self.spare = one.units, one.monotone, one.spare
         parts = table.parts(one.exponent, at)
         many, n, h = len(one.winner.loses), len(rows), len(one.units)
@@ -107,7 +124,7 @@ class DenseRows:
             np.empty((many, n), dtype=np.float32),
             np.empty((h, many, n), dtype=np.float32),
             weights,
-            light_of(weights),
+            self._light.weights,
             np.float32(2 * one.doubt),
         )
         before(
@@ -144,7 +161,6 @@ class DenseRows:
         h = len(self.units)
         order, free = np.empty(h, dtype=np.int64), np.empty(h, dtype=np.bool_)
         looks = max(looks // max(self.cells, 1), 64 * h if looks else 0)
-        thin = thin_of(int(self.rows.weights.sum()))
         size = int(
             greedy(
                 self.rows,
@@ -152,7 +168,7 @@ class DenseRows:
                 self.units,
                 prices,
                 spare,
-                np.float32(np.ldexp(spare, -thin)),
+                np.float32(spare * self._light.unit),
                 hinge,
                 looks,
                 self._room,
@@ -162,11 +178,12 @@ class DenseRows:
         )
         return (order[:size].tolist(), True) if size >= 0 else (order.tolist(), False)
 
-    def proposals(self, prices: NDArray[np.float64]) -> list[tuple[list[int], bool]]:
+    def proposals(self, prices: NDArray[np.float32]) -> list[tuple[list[int], bool]]:
         """Return orders that greed takes candidates in, and whether each reaches the level."""
-        each = prices.astype(np.float32)
-        found = [self._greedy(each, self.spare, hinge) for hinge in (False, True)]
-        return [*found, self._greedy(each, self.spare, False, 0)]  # by mean gain
+        found = [self._greedy(prices, self.spare, hinge) for hinge in (False, True)]
+        if len(self.rows.margins) > 1:  # greed goes astray more often: also by mean gain
+            found.append(self._greedy(prices, self.spare, False, 0))
+        return found
 
     def ranked(self) -> list[int]:
         """Return all candidates in the order in which greed takes them."""
@@ -261,7 +278,7 @@ class StreamedRows:
         one = self._one._replace(spare=share)
         return DenseRows(law.decider, law.table, rows, weights, one, at)
 
-    def proposals(self, prices: NDArray[np.float64]) -> list[tuple[list[int], bool]]:
+    def proposals(self, prices: NDArray[np.float32]) -> list[tuple[list[int], bool]]:
         """Return sets that a part of the rows gives, and that all rows confirm.
 
         A part is asked for more weight, and grows, until they do.
@@ -335,11 +352,6 @@ class StreamedRows:
         law = self._law
         rows = np.ascontiguousarray(law.rows[at], dtype=np.float64)
         return DenseRows(law.decider, law.table, rows, law.weights[at], one, at)
-
-
-def light_of(weights: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return about the weights of rows, so that 32-bit floats hold their sum."""
-    return np.ldexp(weights, -thin_of(int(weights.sum()))).astype(np.float32)
 
 
 def blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
