@@ -41,8 +41,8 @@ _BETWEEN_CLOCKS = 2**27
 _TO_IMPROVE, _FOR_BEST, _TO_CLAIM = 2**17, 2**24, 2**26
 # What is exactly counted costs so many cells of rounded numbers for each of its own.
 _EXACTLY = 4
-# So many gains are few.
-_FEW_GAINS = 2**15
+# So many gains are few: of these a better set of the same size is looked for.
+_FEW_GAINS = 2**13
 # In so many steps prices are told apart.
 _STEPS, _LONGEST = 64, 2**61
 # With fewer steps than these, as many cells of a table would not do, it is not made.
@@ -96,7 +96,7 @@ class Candidates(Protocol):
     def pruned(self, order: Sequence[int], spare: int) -> tuple[list[int], int]:
         """Leave out what is not needed, the last first; return the rest, and what it loses."""
 
-    def proposals(self, prices: NDArray[np.float64]) -> list[tuple[list[int], bool]]:
+    def proposals(self, prices: NDArray[np.float32]) -> list[tuple[list[int], bool]]:
         """Return orders that greed takes candidates in, and whether each reaches the level."""
 
     def ranked(self) -> list[int]:
@@ -147,8 +147,7 @@ class _Looking:
 
     def least(self, spare: int) -> int:
         """Return the first step of price at which too much is not lost for certain."""
-        reached = self.lost_by_price <= spare
-        return int(np.argmax(reached)) if reached.any() else len(reached)
+        return int(np.count_nonzero(self.lost_by_price > spare))
 
     def next(
         self, limit: int, fewest: int, spare: int, later: float = 0.0
@@ -186,24 +185,30 @@ class _Looking:
 
 def first_of(rows: Candidates) -> Answer:
     """Return the smaller of two sets that greed finds, of which nothing can be left out."""
-    return _best_proposed(rows, np.ones(len(rows.units)), None)
+    best = Answer(None, 0, 0)
+    for order, reaches in rows.proposals(np.ones(len(rows.units), dtype=np.float32)):
+        if reaches:
+            chosen, lost = rows.pruned(order, rows.spare)
+            held = best.chosen
+            if held is None or (len(chosen), lost) < (len(held), best.lost):
+                best = Answer(chosen, lost, 0)
+    return best
 
 
-def _best_proposed(rows: Candidates, prices: NDArray[np.float64], start: Answer | None) -> Answer:
-    """Return the cheapest of the sets that greed finds at some prices, and of another."""
-    best = Answer(None, 0, 0) if start is None else start
+def _best_proposed(rows: Candidates, prices: NDArray[np.float32]) -> Answer:
+    """Return the cheapest of the sets that greed finds at some prices."""
+    best = Answer(None, 0, 0)
     for order, reaches in rows.proposals(prices):
         if not reaches:
             continue
-        dearest_last = order if (prices == 1).all() else sorted(order, key=lambda j: prices[j])
-        chosen, lost = rows.pruned(dearest_last, rows.spare)
+        chosen, lost = rows.pruned(sorted(order, key=lambda j: prices[j]), rows.spare)
         one = Answer(chosen, lost, 0)
         if best.chosen is None or _rank(one, prices) < _rank(best, prices):
             best = one
     return best
 
 
-def _rank(answer: Answer, prices: NDArray[np.float64]) -> tuple[float, int]:
+def _rank(answer: Answer, prices: NDArray[np.float32]) -> tuple[float, int]:
     return float(prices[answer.chosen or []].sum()), answer.lost
 
 
@@ -359,7 +364,7 @@ def cheapest(
     chosen, lost = rows.pruned(dearest, rows.spare)
     tried.append(Answer(chosen, lost, 0))
     for power in (1.0, 0.5):
-        one = _best_proposed(rows, floats**power, None)
+        one = _best_proposed(rows, (floats**power).astype(np.float32))
         if one.chosen is not None and len(one.chosen) <= most:
             chosen, lost = rows.pruned(sorted(one.chosen, key=lambda j: counts[j]), rows.spare)
             tried.append(Answer(chosen, lost, 0))

@@ -41,7 +41,7 @@ from sklearn_probsr.rows.answers import (
     smallest,
 )
 from sklearn_probsr.rows.exact import Winner, decider, winner_of
-from sklearn_probsr.rows.stream import DenseRows, Instance, StreamedRows, blocks
+from sklearn_probsr.rows.stream import DenseRows, Instance, Light, StreamedRows, blocks
 from sklearn_probsr.rows.table import Known, Table
 from sklearn_probsr.search._prover import Prover
 
@@ -490,8 +490,14 @@ class BackgroundLaw(Law):
         """Return the rows before an instance: a table of gains, or those that are gone through."""
         sample = self.distribution.sample
         if sample is None and not self.is_large:
-            return DenseRows(self.decider, self.table, self.floats, self.weights, one)
+            return DenseRows(
+                self.decider, self.table, self.floats, self.weights, one, None, self._light
+            )
         return StreamedRows(self, one, sample)
+
+    @cached_property
+    def _light(self) -> Light:
+        return Light.of(self.weights)
 
     def _answer(self, i: int, rows: Candidates, task: Task, found: Found) -> None:
         """Write down the answer of a row: of the fewest features."""

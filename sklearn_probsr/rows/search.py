@@ -250,11 +250,11 @@ def _reach(
     best: NDArray[np.float32],
     fails: NDArray[np.bool_],
     found: Reach,
-) -> None:
+) -> Any:
     """Write down what each row can have at every price (Proposition 172).
 
     ``steps`` are the prices; ``best`` (levels + 2, line) and ``fails`` (levels + 1, line) are room
-    to work in.
+    to work in. Returns the weight of all rows.
     """
     h, rivals, n = rows.gains.shape
     levels = len(best) - 2
@@ -279,6 +279,10 @@ def _reach(
         for b in range(levels + 1):
             for r in range(width):
                 found.lost[b] += rows.weights[first + r] if fails[b, r] else np.int64(0)
+    total = np.int64(0)
+    for r in range(n):
+        total += rows.weights[r]
+    return total
 
 
 @inner
@@ -301,63 +305,127 @@ def _raise(
 
 
 @kernel
-def _gather(
-    rows: Rows,
-    places: NDArray[np.intp],
-    nearest: NDArray[np.intp],
-    thin: int,
+def _open_rows(
     margins: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    gains: NDArray[np.float32],
-) -> None:
-    """Write down some rows before the nearest of their rivals (Lemma 173).
+    at: NDArray[np.float32],
+    worst: NDArray[np.float32],
+    bits: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    places: NDArray[np.int64],
+) -> tuple[Any, Any]:
+    """Write down the rows that some set may keep, those first that have least to spare (Lemma 173).
 
-    ``nearest`` (k, some) has rivals, ``margins`` is (k, n), ``gains`` (h, k, n). Weights are
-    rounded down, in units of a power of two: no more is lost than there is.
+    ``worst`` (n) is room for what each can have, ``bits`` are the same numbers as whole ones: the
+    first 11 bits of floats that are not negative are in their order, fine enough for what may come
+    in any. ``starts`` (2049,) is room, too. Returns how many rows there are, and the most that
+    candidates can add to one.
     """
-    many, n = len(nearest), len(places)
+    many, n = at.shape
     for k in range(many):
-        near, margin = nearest[k], margins[k]
+        high = at[k]
         for r in range(n):
-            margin[r] = rows.margins[near[r], places[r]]
-        for j in range(len(rows.gains)):
-            gain, every = gains[j, k], rows.gains[j]
-            for r in range(n):
-                gain[r] = every[near[r], places[r]]
+            worst[r] = high[r] if k == 0 else min(worst[r], high[r])
+    for i in range(len(starts)):
+        starts[i] = 0
     for r in range(n):
-        weights[r] = np.float32(rows.weights[places[r]] >> thin)
+        if worst[r] >= np.float32(0.0):
+            starts[(bits[r] >> 20) + 1] += 1
+    for i in range(len(starts) - 1):
+        starts[i + 1] += starts[i]
+    found = starts[len(starts) - 1]
+    for r in range(n):
+        if worst[r] >= np.float32(0.0):
+            key = bits[r] >> 20
+            places[starts[key]] = r
+            starts[key] += 1
+    top = np.float32(0.0)
+    for k in range(many):
+        high, margin = at[k], margins[k]
+        for r in range(n):
+            top = max(top, high[r] - margin[r])
+    return found, top
 
 
 @kernel
-def _suffering(
-    gains: NDArray[np.float32],
-    weights: NDArray[np.float32],
+def _gather(
+    rows: Rows,
+    reach: Reach,
+    places: NDArray[np.int64],
+    nearest: NDArray[np.int64],
+    thin: int,
+    case: Branches,
     at: NDArray[np.float32],
     beyond: NDArray[np.float32],
-    part: np.float32,
+) -> None:
+    """Write down some rows before the nearest of their rivals (Lemma 173).
+
+    ``nearest`` (k, some) has rivals; ``at`` and ``beyond`` (k, some) are what the rows can have.
+    Weights are rounded down, in units of a power of two: no more is lost than there is. Rows
+    without weight fill the last block.
+    """
+    many, some = nearest.shape
+    n = len(case.weights)
+    for k in range(many):
+        near, high, higher = nearest[k], at[k], beyond[k]
+        margin = case.margins[0, k * n : (k + 1) * n]
+        for r in range(some):
+            margin[r] = rows.margins[near[r], places[r]]
+            high[r] = reach.at[near[r], places[r]]
+            higher[r] = reach.beyond[near[r], places[r]]
+        for r in range(some, n):
+            margin[r] = np.float32(0.0)
+        for j in range(len(rows.gains)):
+            gain, every = case.gains[j, k * n : (k + 1) * n], rows.gains[j]
+            for r in range(some):
+                gain[r] = every[near[r], places[r]]
+            for r in range(some, n):
+                gain[r] = np.float32(0.0)
+    for r in range(some):
+        case.weights[r] = np.float32(rows.weights[places[r]] >> thin)
+    for r in range(some, n):
+        case.weights[r] = np.float32(0.0)
+
+
+@kernel
+def _order(
+    case: Branches,
+    at: NDArray[np.float32],
+    beyond: NDArray[np.float32],
     near: NDArray[np.float32],
     scores: NDArray[np.float64],
 ) -> None:
-    """Write down how much rows suffer without each candidate: the nearer they come to the floor.
+    """Write the order of candidates: those first without which the rows suffer most (Lemma 173).
 
-    Without a candidate a row can have at most what it can at the price, or at a step more less what
-    the candidate gains; any order is right (Lemma 173). ``near`` (n) is room to work in.
+    Rows suffer the more the nearer they come to the floor. Without a candidate a row can have at
+    most what it can at the price, or at a step more less what the candidate gains. ``near`` (some)
+    and ``scores`` (h) are room to work in.
     """
-    many, n = at.shape
-    for p in range(len(gains)):
-        near[:] = np.float32(np.inf)
+    many, some = at.shape
+    n = len(case.weights)
+    half = at[0, some // 2]
+    for k in range(1, many):
+        half = min(half, at[k, some // 2])
+    part = np.float32(1.0) / (np.float32(8 * _WIDTH) * max(half, np.float32(1.0)))
+    for p in range(len(case.gains)):
         for k in range(many):
-            gain, high, higher = gains[p, k], at[k], beyond[k]
-            for r in range(n):
-                near[r] = min(near[r], high[r], higher[r] - gain[r])
+            gain, high, higher = case.gains[p, k * n : (k + 1) * n], at[k], beyond[k]
+            for r in range(some):
+                left = min(high[r], higher[r] - gain[r])
+                near[r] = left if k == 0 else min(near[r], left)
         score = 0.0
-        for r in range(n):
+        for r in range(some):
             # About exp(-what is left / the width).
             left = max(np.float32(1.0) - part * max(near[r], np.float32(0.0)), np.float32(0.0))
             left *= left
             left *= left
-            score += weights[r] * left * left
-        scores[p] = score
+            score += case.weights[r] * left * left
+        i = p
+        while i > 0 and scores[i - 1] < score:
+            scores[i] = scores[i - 1]
+            case.order[i] = case.order[i - 1]
+            i -= 1
+        scores[i] = score
+        case.order[i] = p
 
 
 @kernel
@@ -436,7 +504,8 @@ class Search:
         line = min(_LINE, max(n, 1))
         best = np.empty((levels + 2, line), dtype=np.float32)
         fails = np.empty((levels + 1, line), dtype=np.bool_)
-        _reach(rows, self._steps, best, fails, self.reach)
+        total = int(_reach(rows, self._steps, best, fails, self.reach))
+        self._thin = thin_of(total)
         self.spent = h * n * rivals * (levels + 2)
         self._state: State | None = None
 
@@ -461,70 +530,48 @@ class Search:
     def _start(self) -> None:
         """Write the table, before the first branch."""
         rows, reach = self._rows, self.reach
-        h, rivals, _ = rows.gains.shape
+        h, rivals, n = rows.gains.shape
         levels, most = self.prices.levels, min(self.prices.most, h)
-        worst = reach.at[0] if rivals == 1 else reach.at.min(axis=0)
-        places = (worst >= 0).nonzero()[0]
         self._least = int(reach.lost[levels])
-        # Whole numbers, each with its place: they are sorted at once, and alike everywhere.
-        keys = (worst[places].astype(np.int64) << 32) + places
-        keys.sort()
-        places = keys[: max(self._room // self._bytes, BLOCK)] & (2**32 - 1)
-        many = 1 if rivals == 1 else _NEAREST
-        if rivals == 1:
-            nearest = np.zeros((1, len(places)), dtype=np.intp)
-        else:
-            nearest = np.argsort(reach.at[:, places], axis=0, kind="stable")[:_NEAREST]
-            if rivals < _NEAREST:
-                nearest = nearest[[*range(rivals), *[0] * (_NEAREST - rivals)]]
-        padded = max(-(-len(places) // BLOCK), 1) * BLOCK
-        self._thin = thin_of(int(rows.weights.sum()))
-        margins = np.empty((most + 1, many * padded), dtype=np.float32)
-        weights = np.zeros(padded, dtype=np.float32)
-        gains = np.empty((h, many, padded), dtype=np.float32)
-        first = margins[0].reshape(many, padded)
-        # Rows without weight fill the last block.
-        first[:, len(places) :] = 0.0
-        gains[:, :, len(places) :] = 0.0
-        _gather(rows, places, nearest, self._thin, first, weights, gains)
-        self.order = self._ordered(gains, weights, places, nearest)
-        cells = many * padded
-        flat = gains.reshape(h, cells)
-        more = np.empty((levels + 1, h + 1, cells), dtype=np.int16)
-        least = int(self._steps.min(initial=1))
-        takes = min((levels + 1) // least, h) if least else h
-        highest = flat.max(axis=1, initial=0.0)
-        top = float(np.sort(highest)[h - takes :].sum())
+        worst, places = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.int64)
+        starts = np.empty(2**11 + 1, dtype=np.int64)
+        some, top = _open_rows(rows.margins, reach.at, worst, worst.view(np.int32), starts, places)
+        places = places[: min(some, max(self._room // self._bytes, BLOCK))]
+        some, many = len(places), 1 if rivals == 1 else _NEAREST
+        nearest = np.zeros((many, some), dtype=np.int64)
+        if rivals > 1:
+            each = np.argsort(reach.at[:, places], axis=0, kind="stable")[:_NEAREST]
+            nearest[: len(each)] = each
+        n = max(-(-some // BLOCK), 1) * BLOCK
         step = np.float32(2 ** int(top / _LARGEST).bit_length())
-        best = np.empty((levels + 1, min(_LINE, cells)), dtype=np.float32)
-        _tabulate(flat, self.order, self._steps, np.float32(1.0) / step, best, more)
-        self._case = Branches(margins, flat, weights, self.order, more, step)
-        self._each = self.prices.each[self.order]
+        case = self._case = Branches(
+            np.empty((most + 1, many * n), dtype=np.float32),
+            np.empty((h, many * n), dtype=np.float32),
+            np.empty(n, dtype=np.float32),
+            np.zeros(h, dtype=np.int64),
+            np.empty((levels + 1, h + 1, many * n), dtype=np.int16),
+            step,
+        )
+        at, beyond = np.empty((2, many, some), dtype=np.float32)
+        _gather(rows, reach, places, nearest, self._thin, case, at, beyond)
+        if some:
+            _order(case, at, beyond, np.empty(some, dtype=np.float32), np.empty(h))
+        else:
+            case.order[:] = np.arange(h)
+        best = np.empty((levels + 1, min(_LINE, many * n)), dtype=np.float32)
+        part = np.float32(1.0) / step
+        _tabulate(case.gains, case.order, self._steps, part, best, case.more)
+        self._each = self.prices.each[case.order]
+        self._cheapest = int(min(self._each, default=1))
         self._state = State(np.zeros(most + 1, dtype=np.int64), np.zeros(3, dtype=np.int64))
         self._begun = False
-        self.spent += more.size + flat.size
+        self.spent += case.more.size + case.gains.size
 
     def again(self) -> None:
         """Begin before the first branch again."""
         if self._state is not None:
             self._state.at[:] = 0
             self._begun = False
-
-    def _ordered(
-        self,
-        gains: NDArray[np.float32],
-        weights: NDArray[np.float32],
-        places: NDArray[np.intp],
-        nearest: NDArray[np.intp],
-    ) -> NDArray[np.int64]:
-        """Return candidates, those first without which the rows suffer most."""
-        scores, n = np.zeros(len(gains)), len(places)
-        if n:
-            at, beyond = self.reach.at[nearest, places], self.reach.beyond[nearest, places]
-            half = at[:, n // 2].min()  # they are in this order
-            part = np.float32(1 / (8 * _WIDTH * max(float(half), 1.0)))
-            _suffering(gains, weights, at, beyond, part, np.empty(n, dtype=np.float32), scores)
-        return np.argsort(-scores, kind="stable").astype(np.int64)
 
     def next(
         self, limit: int, fewest: int, spare: int, budget: int
@@ -544,21 +591,21 @@ class Search:
         if spare < 0:
             return 0, none
         state, case, thin = self._state, self._case, self._thin
-        if not self._begun:
+        if not self._begun and fewest == 0:
             self._begun = True
             below = (case.margins[0].reshape(-1, len(case.weights)) < 0).any(axis=0)
-            if fewest == 0 and case.weights[below].sum() <= spare >> thin:
+            if case.weights[below].sum() <= spare >> thin:
                 return 1, none
         asked = Asked(
             self._each,
             self.prices.step,
-            int(self._each.min(initial=1)),
+            self._cheapest,
             limit,
-            min(self.prices.most, len(self.order)),
+            min(self.prices.most, len(self._each)),
             fewest,
             np.float32(spare >> thin),
             budget,
         )
         verdict, size, spent = branch(case, state, asked)
         self.spent += spent
-        return verdict, self.order[state.taken[:size]]
+        return verdict, case.order[state.taken[:size]]

@@ -501,7 +501,7 @@ class SparseCandidates:
                     chosen, changed = rest, not self.monotone
         return chosen, self.lost(chosen, spare)
 
-    def proposals(self, prices: NDArray[np.float64]) -> list[tuple[list[int], bool]]:
+    def proposals(self, prices: NDArray[np.float32]) -> list[tuple[list[int], bool]]:
         """Return orders that greed takes candidates in, and whether each reaches the level."""
         view, found, each = self._view, [], None
         if (prices != 1).any():

@@ -26,7 +26,7 @@ from sklearn_probsr.rows.table import Table
 if TYPE_CHECKING:
     from sklearn_probsr.rows.law import BackgroundLaw
 
-__all__ = ["DenseRows", "Instance", "StreamedRows", "blocks"]
+__all__ = ["DenseRows", "Instance", "Light", "StreamedRows", "blocks"]
 
 # Greed takes so many looks at margins, about a quarter of a second.
 _LOOKS = 2**28
@@ -105,6 +105,19 @@ class _Tabled:
         return part_of(self, chosen, task)  # type: ignore[arg-type]
 
 
+class Light(NamedTuple):
+    """About the weights of rows, so that 32-bit floats hold their sum, and what 1 is there."""
+
+    weights: NDArray[np.float32]
+    unit: float
+
+    @classmethod
+    def of(cls, weights: NDArray[np.int64]) -> Light:
+        """Return about some weights."""
+        unit = 2.0 ** -thin_of(int(weights.sum()))
+        return cls((weights * unit).astype(np.float32), unit)
+
+
 class DenseRows(_Tabled):
     """Rows before an instance as a table of gains; see `Candidates`.
 
@@ -118,6 +131,8 @@ class DenseRows(_Tabled):
     one : Instance
     at : ndarray of intp or slice or None
         The places; None: all.
+    light : Light or None
+        The weights once more, if they are at hand.
     """
 
     def __init__(
@@ -128,7 +143,9 @@ class DenseRows(_Tabled):
         weights: NDArray[np.int64],
         one: Instance,
         at: NDArray[np.intp] | slice | None = None,
+        light: Light | None = None,
     ) -> None:
+        self._light = Light.of(weights) if light is None else light
         self.units, self.monotone, self.spare = one.units, one.monotone, one.spare
         parts = table.parts(one.exponent, at)
         many, n, h = len(one.winner.loses), len(rows), len(one.units)
@@ -137,7 +154,7 @@ class DenseRows(_Tabled):
             np.empty((many, n), dtype=np.float32),
             np.empty((h, many, n), dtype=np.float32),
             weights,
-            light_of(weights),
+            self._light.weights,
             np.float32(2 * one.doubt),
         )
         before(
@@ -174,7 +191,6 @@ class DenseRows(_Tabled):
         h = len(self.units)
         order, free = np.empty(h, dtype=np.int64), np.empty(h, dtype=np.bool_)
         looks = max(looks // max(self.cells, 1), 64 * h if looks else 0)
-        thin = thin_of(int(self.rows.weights.sum()))
         size = int(
             greedy(
                 self.rows,
@@ -182,7 +198,7 @@ class DenseRows(_Tabled):
                 self.units,
                 prices,
                 spare,
-                np.float32(np.ldexp(spare, -thin)),
+                np.float32(spare * self._light.unit),
                 hinge,
                 looks,
                 self._room,
@@ -192,11 +208,12 @@ class DenseRows(_Tabled):
         )
         return (order[:size].tolist(), True) if size >= 0 else (order.tolist(), False)
 
-    def proposals(self, prices: NDArray[np.float64]) -> list[tuple[list[int], bool]]:
+    def proposals(self, prices: NDArray[np.float32]) -> list[tuple[list[int], bool]]:
         """Return orders that greed takes candidates in, and whether each reaches the level."""
-        each = prices.astype(np.float32)
-        found = [self._greedy(each, self.spare, hinge) for hinge in (False, True)]
-        return [*found, self._greedy(each, self.spare, False, 0)]  # by mean gain
+        found = [self._greedy(prices, self.spare, hinge) for hinge in (False, True)]
+        if len(self.rows.margins) > 1:  # greed goes astray more often: also by mean gain
+            found.append(self._greedy(prices, self.spare, False, 0))
+        return found
 
     def ranked(self) -> list[int]:
         """Return all candidates in the order in which greed takes them."""
@@ -291,7 +308,7 @@ class StreamedRows(_Tabled):
         one = self._one._replace(spare=share)
         return DenseRows(law.decider, law.table, rows, weights, one, at)
 
-    def proposals(self, prices: NDArray[np.float64]) -> list[tuple[list[int], bool]]:
+    def proposals(self, prices: NDArray[np.float32]) -> list[tuple[list[int], bool]]:
         """Return sets that a part of the rows gives, and that all rows confirm.
 
         A part is asked for more weight, and grows, until they do.
@@ -365,11 +382,6 @@ class StreamedRows(_Tabled):
         law = self._law
         rows = np.ascontiguousarray(law.rows[at], dtype=np.float64)
         return DenseRows(law.decider, law.table, rows, law.weights[at], one, at)
-
-
-def light_of(weights: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return about the weights of rows, so that 32-bit floats hold their sum."""
-    return np.ldexp(weights, -thin_of(int(weights.sum()))).astype(np.float32)
 
 
 def blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
