@@ -9,14 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sklearn_probsr import plots
+    from sklearn_probsr import Additive, adapt, plots, to_linear_model
     from sklearn_probsr._functions import (
         guarantee,
         guarantee_curve,
         sufficient_reason,
         sufficient_reasons,
     )
-    from sklearn_probsr.adapters import Adapted, Additive, adapt, register_adapter, to_linear_model
     from sklearn_probsr.adapters._dummies import group_dummies
     from sklearn_probsr.adapters.classifiers._scorecard import scorecard
     from sklearn_probsr.core.dispatch import law_of, register_law
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from sklearn_probsr.explain._transformer import SufficientReasonTransformer
     from sklearn_probsr.explain.rules._rule_cover import RuleCover
     from sklearn_probsr.explain.rules._rule_sets import Rules
+    from sklearn_probsr.extend import Adapted, register_adapter
     from sklearn_probsr.model._argmax import ArgmaxModel
     from sklearn_probsr.model._enclosure import Enclosure, Verdict
     from sklearn_probsr.model._linear import LinearModel

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     Background,
@@ -14,7 +15,6 @@ from sklearn_probsr import (
     Unit,
     alternatives,
     breaking_set,
-    law_of,
     outlook,
     sufficient_reason,
     sufficient_reasons,

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -12,12 +13,11 @@ from sklearn_probsr import (
     Marginals,
     Matching,
     Product,
-    SufficientReasons,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
 from sklearn_probsr.core.answers import FeatureSets, SetsWriter
+from sklearn_probsr.results import SufficientReasons
 
 
 def written() -> FeatureSets:

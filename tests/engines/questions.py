@@ -6,8 +6,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+from sklearn_probsr.extend import Enclosure
 
-from sklearn_probsr import Enclosure
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 
 

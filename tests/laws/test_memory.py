@@ -8,16 +8,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn_probsr.extend import Enclosure, law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
     Background,
-    Enclosure,
     LinearModel,
     Product,
     SufficientReasonExplainer,
     Unit,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )

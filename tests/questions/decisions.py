@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 from hypothesis import strategies as st
+from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -15,7 +16,6 @@ from sklearn_probsr import (
     Product,
     Uniform,
     Unit,
-    law_of,
 )
 
 LEVELS = (0.5, 0.75, 0.9, 0.95, 1.0)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from scipy import sparse
+from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -17,11 +18,10 @@ from sklearn_probsr import (
     Product,
     Uniform,
     Unit,
-    UnreachableError,
     alternatives,
     breaking_set,
-    law_of,
 )
+from sklearn_probsr.exceptions import UnreachableError
 from tests.questions.decisions import (
     decisions,
     enumerated,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy import sparse
+from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -17,7 +18,6 @@ from sklearn_probsr import (
     Product,
     Uniform,
     Unit,
-    law_of,
     sufficient_reason,
 )
 from sklearn_probsr.laws.rows._sparse_replacement import SparseLaw

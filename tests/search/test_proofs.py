@@ -15,19 +15,18 @@ from hypothesis import strategies as st
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Product,
-    SufficientReason,
-    UnreachableError,
     guarantee,
     sufficient_reason,
     sufficient_reasons,
 )
 from sklearn_probsr.core import options
 from sklearn_probsr.core.options import Effort, Limits
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.results import SufficientReason
 from tests.interpreted import examples
 from tests.oracle import Case, UnitCase, background_guarantee, product_guarantee
 from tests.search.test_independent import CHANCES

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -19,7 +20,6 @@ from sklearn_probsr import (
     Unit,
     guarantee,
     guarantee_curve,
-    law_of,
     sufficient_reason,
 )
 from sklearn_probsr.core.options import Task

@@ -6,6 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -13,7 +14,6 @@ from sklearn_probsr import (
     Marginals,
     Unit,
     guarantee,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -12,7 +13,6 @@ from sklearn_probsr import (
     Marginals,
     Unit,
     guarantee,
-    law_of,
     sufficient_reasons,
 )
 from sklearn_probsr.laws.sums import _crowds, _far_values

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -14,7 +15,6 @@ from sklearn_probsr import (
     Product,
     Unit,
     guarantee,
-    law_of,
     sufficient_reasons,
 )
 from sklearn_probsr.engines.sums._far import far_change

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     LinearModel,
@@ -18,7 +19,6 @@ from sklearn_probsr import (
     Product,
     Unit,
     guarantee,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
