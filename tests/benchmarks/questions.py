@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     Background,
@@ -20,6 +19,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.core.options import Options
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.questions._alternatives import alternatives_of
 from sklearn_probsr.questions._asked_decision import Decision
 from tests.benchmarks.measure import best_times

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -17,6 +16,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.core.answers import FeatureSets, SetsWriter
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.results import SufficientReasons
 
 

@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn_probsr.extend import Enclosure, Law, View, law_of, register_law
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -30,6 +29,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.core import dispatch as _dispatch
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import Enclosure, Law, View, law_of, register_law
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from sklearn_probsr.extend import Enclosure
 
 from sklearn_probsr.engines.coins._deficits import SubsetSum
+from sklearn_probsr.extend import Enclosure
 
 
 def contains(found: Enclosure, truth: Fraction) -> bool:

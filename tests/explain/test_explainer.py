@@ -24,7 +24,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from sklearn_probsr.extend import Law
 
 from sklearn_probsr import (
     Background,
@@ -41,6 +40,7 @@ from sklearn_probsr import (
 from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain.jobs import _batches, _sent_once
+from sklearn_probsr.extend import Law
 from sklearn_probsr.laws.coins._coins import CoinLaw
 from tests.explained import (
     classifier,

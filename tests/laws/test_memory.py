@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn_probsr.extend import Enclosure, law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -22,6 +21,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.core import dispatch as _dispatch
 from sklearn_probsr.core.cache import Memo
+from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.laws.coins import _coin_view, _coins
 from sklearn_probsr.laws.sums._spectra import Shared
 

@@ -4,9 +4,9 @@ import re
 from fractions import Fraction
 
 import pytest
-from sklearn_probsr.extend import Enclosure, Verdict
 
 from sklearn_probsr.exceptions import InvalidInputError, UndecidedError
+from sklearn_probsr.extend import Enclosure, Verdict
 
 
 def test_a_comparison_has_three_answers():

@@ -6,7 +6,6 @@ from math import prod
 
 import numpy as np
 from hypothesis import strategies as st
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -17,6 +16,7 @@ from sklearn_probsr import (
     Uniform,
     Unit,
 )
+from sklearn_probsr.extend import law_of
 
 LEVELS = (0.5, 0.75, 0.9, 0.95, 1.0)
 

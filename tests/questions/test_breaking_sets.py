@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from scipy import sparse
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -22,6 +21,7 @@ from sklearn_probsr import (
     breaking_set,
 )
 from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.extend import law_of
 from tests.questions.decisions import (
     decisions,
     enumerated,

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -23,6 +22,7 @@ from sklearn_probsr import (
     outlook,
 )
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import law_of
 from tests.questions.decisions import decisions, several_classes
 from tests.thin_units import few_are_thin
 

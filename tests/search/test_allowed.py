@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -31,6 +30,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.core.leaning import exact_mean
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, UnitCase, background_guarantee, matching_count, product_guarantee

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn_probsr.extend import Enclosure, law_of
 
 from sklearn_probsr import (
     LinearModel,
@@ -23,6 +22,7 @@ from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines.coins._deficits import Instance
 from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.laws.coins._coin_view import CoinView
 from sklearn_probsr.laws.coins._coins import CoinLaw
 from sklearn_probsr.model._exact import decimal_fraction

@@ -18,7 +18,6 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn_probsr.extend import register_adapter
 
 from sklearn_probsr import (
     Additive,
@@ -31,6 +30,7 @@ from sklearn_probsr import (
 from sklearn_probsr.adapters import Categories, Steps
 from sklearn_probsr.adapters._registry import _entries
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import register_adapter
 
 TERMS = {
     "age": Steps([30, 45, 60], [-1.0, 0.5, 0.5, 2.0], missing=0.0),

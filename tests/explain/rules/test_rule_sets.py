@@ -19,7 +19,6 @@ from sklearn.preprocessing import (
     SplineTransformer,
     StandardScaler,
 )
-from sklearn_probsr.extend import register_law
 
 from sklearn_probsr import (
     Background,
@@ -33,6 +32,7 @@ from sklearn_probsr import (
     sufficient_reason,
 )
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import register_law
 from sklearn_probsr.results import RuleCover, Rules
 from sklearn_probsr.results._checked_json import UnsoundError
 from sklearn_probsr.results._told_categories import read_categories

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -26,6 +25,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from tests.rival_classes import nothing_counted
 
 # Numbers of one class that are far below those of another are rounded, as a warning says.

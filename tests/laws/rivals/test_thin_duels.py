@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -24,6 +23,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.engines._samples import hoeffding_radius
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rivals._thin_duels import ThinDuels
 from sklearn_probsr.laws.sums import _thin_spectrum
 from sklearn_probsr.model._exact import decimal_fraction

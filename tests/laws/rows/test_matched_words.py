@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -31,6 +30,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.engines.rows._facts import Facts, worth
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rows import _fewest_facts, _neighbours
 from sklearn_probsr.laws.rows._matched_words import MatchedWords
 from sklearn_probsr.laws.rows._neighbours import greedy_order

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -23,6 +22,7 @@ from sklearn_probsr import (
     sufficient_reason,
 )
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rows import _sparse_replacement
 from sklearn_probsr.laws.rows._sparse_prover import SparseProver
 from sklearn_probsr.laws.rows._sparse_replacement import SparseLaw

@@ -6,7 +6,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -17,6 +16,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws._contributions import Listed
 from sklearn_probsr.laws.sums import _crowds
 from sklearn_probsr.laws.sums._crowd_costs import CrowdCosts

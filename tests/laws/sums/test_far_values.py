@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -15,6 +14,7 @@ from sklearn_probsr import (
     guarantee,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums import _crowds, _far_values
 from sklearn_probsr.laws.sums._crowds import Crowds
 from sklearn_probsr.laws.sums._far_values import inner_of

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -18,6 +17,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.engines.sums._far import far_change
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws._contributions import Listed
 from sklearn_probsr.laws.sums import _listed_far, _spectra
 from sklearn_probsr.laws.sums._listed_far import listed_inner

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     LinearModel,
@@ -22,6 +21,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums import _thin_path, _thin_spectrum
 from sklearn_probsr.laws.sums._thin_independent import ThinLaw
 from sklearn_probsr.model._exact import decimal_fraction

@@ -14,7 +14,6 @@ import pytest
 import shap
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
-from sklearn_probsr.extend import law_of
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -28,6 +27,7 @@ from sklearn_probsr import (
     compare,
 )
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.report.comparison._growth import LEVELS
 from tests.oracle import UnitCase
