@@ -64,6 +64,10 @@ def _written(kernel: Any) -> str:
                 if value not in seen:
                     seen.add(value)
                     open_ones.append(value)
+            elif hasattr(value, "compiled_as"):  # one function for several types
+                more = [kernel for kernel in value.compiled_as() if kernel not in seen]
+                seen.update(more)
+                open_ones += more
             elif isinstance(value, _SIMPLE):
                 told.append((name, value))
             elif hasattr(value, "_fields"):
@@ -92,7 +96,7 @@ class _Files:
         """Return what was saved under a key; None if nothing was, or something else is there."""
         path, identity = self._told(key)
         try:
-            data = path.read_bytes()
+            data = path.read_bytes() if path.is_file() else b""  # a pipe would be read for ever
         except OSError:
             return None
         if data[:_SEAL] != self._seal(identity, data[_SEAL:]):

@@ -34,7 +34,7 @@ __all__ = [
 
 # A digit has so many bits; products of floats begin at 2^-2252 and end below 2^2050.
 _BITS, _LOWEST, _DIGITS = 18, 2256, 256
-_MASK = np.int64(2**_BITS - 1)
+_MASK = 2**18 - 1
 # What rounding takes from a float sum of n products, in terms of their sizes (Proposition 170).
 _ROUNDING, _UNDERFLOW = 2.0**-52, 2.0**-1070
 

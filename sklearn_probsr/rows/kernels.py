@@ -39,7 +39,6 @@ __all__ = [
 BLOCK = 64
 # What a look costs beside the cells that it is at, in cells.
 LOOK = 512
-_ZERO = np.float32(0.0)
 
 
 class Rows(NamedTuple):
@@ -169,7 +168,7 @@ def _gain(
     """Add the same."""
     _add(to, lines, first, np.float32(-1.0))
     _add(to, lines, second, np.float32(1.0))
-    more = _ZERO
+    more = np.float32(0.0)
     if first >= 0:
         more += known[first]
     if second >= 0:
@@ -216,13 +215,13 @@ def _lost(near: NDArray[np.float32], rows: Rows, settled: Settled, spare: Any) -
 
     ``near`` (n) holds least margins; those that are open are settled one by one (Proposition 171).
     """
-    found = _below(near, rows.weights, _ZERO)
-    if found > spare or rows.sure <= _ZERO:
+    found = _below(near, rows.weights, np.float32(0.0))
+    if found > spare or rows.sure <= np.float32(0.0):
         return found
     if _below(near, rows.weights, rows.sure) == found:
         return found
     for r in range(len(near)):
-        if near[r] >= _ZERO and near[r] < rows.sure:
+        if near[r] >= np.float32(0.0) and near[r] < rows.sure:
             row, fixed = settled.rows[r], settled.fixed
             keeps = wins(settled.decider, settled.winner, row, settled.x, fixed, settled.digits)
             found += np.int64(0) if keeps else rows.weights[r]
@@ -252,7 +251,7 @@ def lost(
     for i in range(len(chosen)):
         _move(margins, rows.gains[chosen[i]], np.float32(1.0))
         settled.fixed[units[chosen[i]]] = True
-    _worst(margins, margins, _ZERO, near)
+    _worst(margins, margins, np.float32(0.0), near)
     found = _lost(near, rows, settled, spare)
     for i in range(len(chosen)):
         settled.fixed[units[chosen[i]]] = False
@@ -287,7 +286,7 @@ def greedy(
         margin, start = margins[k], rows.margins[k]
         for r in range(len(near)):
             margin[r] = start[r]
-    _worst(margins, margins, _ZERO, near)
+    _worst(margins, margins, np.float32(0.0), near)
     now, now_missing = _look(near, rows.light)
     for j in range(h):
         free[j] = True
@@ -295,12 +294,17 @@ def greedy(
     done = False
     while True:
         if now <= light_spare:
-            _worst(margins, margins, _ZERO, near)
+            _worst(margins, margins, np.float32(0.0), near)
             done = _lost(near, rows, settled, spare) <= spare
         if done or size == h:
             break
         best = np.int64(-1)
-        best_rank, best_missing, best_lost, best_more = -np.inf, -np.inf, _ZERO, _ZERO
+        best_rank, best_missing, best_lost, best_more = (
+            -np.inf,
+            -np.inf,
+            np.float32(0.0),
+            np.float32(0.0),
+        )
         for j in range(h):
             if free[j]:
                 if looks <= 0 and best >= 0:
@@ -327,11 +331,11 @@ def greedy(
 @inner
 def _look(near: NDArray[np.float32], light: NDArray[np.float32]) -> tuple[Any, Any]:
     """Return about the weight of the rows below 0, and what is missing there (not above 0)."""
-    found, missing = _ZERO, _ZERO
+    found, missing = np.float32(0.0), np.float32(0.0)
     for r in range(len(near)):
-        below = near[r] < _ZERO  # told once: else this is no vector loop
-        found += light[r] if below else _ZERO
-        missing += light[r] * near[r] if below else _ZERO
+        below = near[r] < np.float32(0.0)  # told once: else this is no vector loop
+        found += light[r] if below else np.float32(0.0)
+        missing += light[r] * near[r] if below else np.float32(0.0)
     return found, missing
 
 
@@ -375,7 +379,7 @@ def prune(
                     changed = not monotone
                 else:
                     settled.fixed[u] = True
-    _worst(margins, margins, _ZERO, near)
+    _worst(margins, margins, np.float32(0.0), near)
     found = _lost(near, rows, settled, spare)
     for i in range(size):
         settled.fixed[units[order[i]]] = False
@@ -420,7 +424,7 @@ def branch_look(case: Branches, depth: Any, place: Any, spare: Any) -> tuple[Any
     weights, margins, gain = case.weights, case.margins[depth], case.gains[case.order[place]]
     n = len(weights)
     three = len(margins) > n
-    found, first = _ZERO, np.int64(0)
+    found, first = np.float32(0.0), np.int64(0)
     while first < n and found <= spare:
         last = first + BLOCK
         if three:
@@ -440,7 +444,7 @@ def branch_ahead(case: Branches, depth: Any, place: Any, level: Any, spare: Any)
     weights, margins, more = case.weights, case.margins[depth], case.more[level, place]
     n = len(weights)
     three = len(margins) > n
-    found, first = _ZERO, np.int64(0)
+    found, first = np.float32(0.0), np.int64(0)
     while first < n and found <= spare:
         last = first + BLOCK
         if three:
@@ -471,9 +475,9 @@ def _lost_to_one(
     margins: NDArray[np.float32], more: NDArray[np.float32], weights: NDArray[np.float32]
 ) -> Any:
     """Return the weight of the rows that stay below 0."""
-    found = _ZERO
+    found = np.float32(0.0)
     for r in range(len(weights)):
-        found += weights[r] if margins[r] + more[r] < _ZERO else _ZERO
+        found += weights[r] if margins[r] + more[r] < np.float32(0.0) else np.float32(0.0)
     return found
 
 
@@ -488,10 +492,10 @@ def _lost_to_three(
     """Return the weight of the rows of a block that stay below 0 before one of three rivals."""
     a, b, c = margins[first:], margins[n + first :], margins[2 * n + first :]
     x, y, z = more[first:], more[n + first :], more[2 * n + first :]
-    found = _ZERO
+    found = np.float32(0.0)
     for r in range(len(weights)):
         worst = min(a[r] + x[r], b[r] + y[r], c[r] + z[r])
-        found += weights[r] if worst < _ZERO else _ZERO
+        found += weights[r] if worst < np.float32(0.0) else np.float32(0.0)
     return found
 
 
@@ -503,10 +507,10 @@ def _ahead_of_one(
     weights: NDArray[np.float32],
 ) -> Any:
     """Return the weight of the rows that stay below 0 with what is ahead."""
-    found = _ZERO
+    found = np.float32(0.0)
     for r in range(len(weights)):
-        below = margins[r] + step * np.float32(more[r]) < _ZERO
-        found += weights[r] if below else _ZERO
+        below = margins[r] + step * np.float32(more[r]) < np.float32(0.0)
+        found += weights[r] if below else np.float32(0.0)
     return found
 
 
@@ -522,12 +526,12 @@ def _ahead_of_three(
     """Return the same of a block of rows, before three rivals."""
     a, b, c = margins[first:], margins[n + first :], margins[2 * n + first :]
     x, y, z = more[first:], more[n + first :], more[2 * n + first :]
-    found = _ZERO
+    found = np.float32(0.0)
     for r in range(len(weights)):
         worst = min(
             a[r] + step * np.float32(x[r]),
             b[r] + step * np.float32(y[r]),
             c[r] + step * np.float32(z[r]),
         )
-        found += weights[r] if worst < _ZERO else _ZERO
+        found += weights[r] if worst < np.float32(0.0) else np.float32(0.0)
     return found

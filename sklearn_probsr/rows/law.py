@@ -407,8 +407,14 @@ class BackgroundLaw(Law):
             hurts |= bool((each < -off).any())
             near = states[~(np.abs(each) > off)]
             if not (helps and hurts) and len(near) <= _FEW_STATES:
-                own = worth(ahead, state)
-                gains = [own - worth(ahead, other) for other in near]
+                first = weights[lines[0]] if lines[0] >= 0 else zero
+                second = weights[line] if line >= 0 else zero
+                # A difference of two weights may be rounded: each is taken as it is.
+                gains = [
+                    worth(first, state) - worth(second, state)
+                    - (worth(first, other) - worth(second, other))
+                    for other in near
+                ]  # fmt: skip
                 helps |= any(gain > 0 for gain in gains)
                 hurts |= any(gain < 0 for gain in gains)
             elif len(near) > _FEW_STATES:

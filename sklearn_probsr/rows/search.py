@@ -112,6 +112,14 @@ def _compiled_take(case, depth, place):  # type: ignore[no-untyped-def]
     return lambda case, depth, place: function(case, depth, place)  # noqa: PLW0108
 
 
+def _compiled_as(which: int) -> Callable[[], list[Any]]:
+    """Return what lists the compiled functions of all types, for code that is kept on disk."""
+    return lambda: [functions[which] for functions in _STORAGE.values()]
+
+
+for _which, _function in enumerate((_look, _ahead, _take)):
+    _function.compiled_as = _compiled_as(_which)  # type: ignore[attr-defined]
+
 storage(Branches, branch_look, branch_ahead, branch_take)
 
 

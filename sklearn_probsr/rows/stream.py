@@ -10,7 +10,7 @@ nearest to being lost are searched.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from sklearn_probsr.rows.exact import Decider, Winner
 from sklearn_probsr.rows.kernels import Rows, Settled, before, greedy, lost, prune
 from sklearn_probsr.rows.search import Prices, Search, thin_of
 from sklearn_probsr.rows.table import Table
-
-if TYPE_CHECKING:
-    from sklearn_probsr.rows.law import BackgroundLaw
 
 __all__ = ["DenseRows", "Instance", "Light", "StreamedRows", "blocks"]
 
@@ -238,7 +235,7 @@ class StreamedRows(_Tabled):
         How many rows a search begins with; None: some.
     """
 
-    def __init__(self, law: BackgroundLaw, one: Instance, sample: int | None) -> None:
+    def __init__(self, law: Any, one: Instance, sample: int | None) -> None:
         self._law, self._one = law, one
         self.units, self.monotone, self.spare = one.units, one.monotone, one.spare
         self._many = len(one.winner.loses)
@@ -374,7 +371,7 @@ class StreamedRows(_Tabled):
             nearest = np.argpartition(worst[open_ones], self._hard)[: self._hard]
             open_ones = np.sort(open_ones[nearest])
         hard = self._some(one, open_ones)
-        search = Search(hard.rows, prices, max(RIVAL_BYTES, hard.rows.gains.nbytes))
+        search = Search(hard.rows, prices, min(RIVAL_BYTES, int(law.rows.nbytes) // 2))
         return Searched(search, lost_by_price, int(lost_by_price[-1]))
 
     def _some(self, one: Instance, at: NDArray[np.intp] | slice) -> DenseRows:

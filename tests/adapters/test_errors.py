@@ -39,7 +39,6 @@ from sklearn.semi_supervised import LabelPropagation
 from sklearn.svm import SVC
 
 from sklearn_probsr import (
-    InvalidInputError,
     SufficientReasonExplainer,
     adapt,
     sufficient_reason,
@@ -48,6 +47,7 @@ from sklearn_probsr import (
 from sklearn_probsr.adapters import Threshold
 from sklearn_probsr.adapters._refusals import refusal
 from sklearn_probsr.adapters._registry import entries, names_of
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.cases import VERTICES, quietly, targets
 
 Y = targets("random")

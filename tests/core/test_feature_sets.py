@@ -12,12 +12,12 @@ from sklearn_probsr import (
     Marginals,
     Matching,
     Product,
-    SufficientReasons,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
 from sklearn_probsr.core.answers import FeatureSets, SetsWriter
+from sklearn_probsr.extend import law_of
+from sklearn_probsr.results import SufficientReasons
 
 
 def written() -> FeatureSets:

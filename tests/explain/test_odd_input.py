@@ -16,7 +16,6 @@ from sklearn.metrics import fbeta_score, get_scorer, get_scorer_names
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Matching,
@@ -26,6 +25,7 @@ from sklearn_probsr import (
     sufficient_reason,
 )
 from sklearn_probsr.cli._trusted_models import ALLOWED
+from sklearn_probsr.exceptions import InvalidInputError
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(60, 3)).round(2), columns=["a", "b", "c"])

@@ -12,11 +12,11 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 from sklearn_probsr import (
-    InvalidInputError,
     SufficientReasonExplainer,
     make_guarantee_scorer,
     make_reason_size_scorer,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import classifier, mixed, people, tumours
 
 
@@ -63,6 +63,10 @@ def test_they_are_scorers():
     assert repr(score) == "make_reason_size_scorer(delta=0.9, masker=None, n_jobs=1)"
     assert repr(make_guarantee_scorer(max_size=3)) == (
         "make_guarantee_scorer(max_size=3, masker=None, n_jobs=None)"
+    )
+    X = tumours()[0]
+    assert repr(make_guarantee_scorer(max_size=3, masker=X)) == (
+        "make_guarantee_scorer(max_size=3, masker=<DataFrame of shape (569, 30)>, n_jobs=None)"
     )
 
 

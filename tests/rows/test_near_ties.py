@@ -16,10 +16,10 @@ from sklearn_probsr import (
     LinearModel,
     Unit,
     guarantee,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.rows.test_far_rows import Truth, reals

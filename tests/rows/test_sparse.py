@@ -19,10 +19,10 @@ from sklearn_probsr import (
     Unit,
     guarantee,
     guarantee_curve,
-    law_of,
     sufficient_reason,
 )
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.rows import sparse as rows_sparse

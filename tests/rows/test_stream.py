@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sklearn_probsr import (
     ArgmaxModel,
     Background,
-    InvalidInputError,
     LinearModel,
     ReasonExplanation,
     SufficientReasonExplainer,
@@ -23,6 +22,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.rows import law as rows_law
 from sklearn_probsr.rows import stream

@@ -17,9 +17,9 @@ from sklearn_probsr import (
     Product,
     Uniform,
     Unit,
-    law_of,
     sufficient_reason,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.rows.sparse import SparseLaw
@@ -248,6 +248,15 @@ def test_many_features_under_uniform_completions_are_flags():
     assert rule.guarantee.upper >= reason.guarantee.lower
     assert rule.guarantee.lower >= 0.9
     assert {c.next_step for c in rule.conditions} <= {"refuted", "undecided"}
+
+
+def test_a_condition_with_an_and_inside_is_one():
+    """In parentheses, so that a rule can be read; alone it needs none."""
+    units = [Unit.binary("job", 0, ("job: none", "job: nurse and aide")), Unit.binary("home", 1)]
+    both = sufficient_reason(LinearModel([1, 1], 2, units=units), [1, 1], delta=0.9)
+    assert both.rule().text == "(job: nurse and aide) and home = 1"
+    one = sufficient_reason(LinearModel([1, 0], 1, units=units), [1, 1], delta=0.9)
+    assert one.rule().text == "job: nurse and aide"
 
 
 def test_a_notebook_shows_conditions_without_running_them():

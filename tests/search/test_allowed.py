@@ -17,7 +17,6 @@ from scipy import sparse
 from sklearn_probsr import (
     ArgmaxModel,
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Matching,
@@ -25,13 +24,13 @@ from sklearn_probsr import (
     SufficientReasonExplainer,
     Uniform,
     Unit,
-    UnreachableError,
     guarantee,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
 from sklearn_probsr.core.leaning import exact_mean
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, UnitCase, background_guarantee, matching_count, product_guarantee
@@ -368,7 +367,7 @@ def test_sparse_rows_obey_as_dense_ones_do():
     model = LinearModel(weights, 0.1, units=units)
     kept = sparse.csr_array(dense)
     laws = law_of(model, Background(kept)), law_of(model, Background(dense))
-    assert [type(law).__name__ for law in laws] == ["SparseLaw", "ReplacementLaw"]
+    assert [type(law).__name__ for law in laws] == ["SparseLaw", "BackgroundLaw"]
     rows = model.check_rows(dense[:3])
     at, asked = np.nonzero(np.ones((3, 1000)))
     few = model.check_sparse(kept[:3], "X")

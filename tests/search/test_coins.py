@@ -11,12 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_probsr import (
-    Enclosure,
     LinearModel,
-    UnreachableError,
     guarantee,
     guarantee_curve,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
@@ -24,6 +21,8 @@ from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines.coins._deficits import Instance
+from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.laws.coins._coin_view import CoinView
 from sklearn_probsr.laws.coins._coins import CoinLaw
 from sklearn_probsr.model._exact import decimal_fraction

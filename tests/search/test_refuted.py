@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from sklearn_probsr import Background, LinearModel, Unit, law_of
+from sklearn_probsr import Background, LinearModel, Unit
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.options import Effort, Limits, Task
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums import _branches
 from sklearn_probsr.rows import stream
 from sklearn_probsr.rows.search import Search

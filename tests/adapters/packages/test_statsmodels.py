@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
+from sklearn_probsr import SufficientReasonExplainer, adapt
 from sklearn_probsr.adapters import Threshold
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import RNG, TABLE, TWO, N
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")

@@ -18,12 +18,12 @@ from sklearn_probsr import (
     Matching,
     Product,
     SufficientReasonExplainer,
-    SufficientReasons,
     Uniform,
     Unit,
     sufficient_reasons,
 )
 from sklearn_probsr.model._exact import row_sums
+from sklearn_probsr.results import SufficientReasons
 
 N = 8
 

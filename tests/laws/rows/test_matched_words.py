@@ -19,19 +19,18 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import (
     ArgmaxModel,
-    InvalidInputError,
     LinearModel,
     Matching,
     ReasonExplanation,
     SufficientReasonExplainer,
     Unit,
-    UnreachableError,
     guarantee,
     guarantee_curve,
-    law_of,
     sufficient_reasons,
 )
 from sklearn_probsr.engines.rows._facts import Facts, worth
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rows import _fewest_facts, _neighbours
 from sklearn_probsr.laws.rows._matched_words import MatchedWords
 from sklearn_probsr.laws.rows._neighbours import greedy_order

@@ -18,13 +18,11 @@ from sklearn.preprocessing import OneHotEncoder
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Matching,
     ReasonExplanation,
     SufficientReasonExplainer,
     Unit,
-    UnreachableError,
     compare,
     guarantee,
     guarantee_curve,
@@ -34,6 +32,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.engines._clopper_pearson import clopper_pearson
 from sklearn_probsr.engines.rows._facts import worth
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.laws.rows import _fewest_facts as conditional
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
