@@ -19,6 +19,7 @@ CORE = (
     "search",
     "laws",
     "independent",
+    "rows",
     "rules",
     "results",
     "_functions",

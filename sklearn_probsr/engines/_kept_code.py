@@ -64,6 +64,10 @@ def _written(kernel: Any) -> str:
                 if value not in seen:
                     seen.add(value)
                     open_ones.append(value)
+            elif hasattr(value, "compiled_as"):  # one function for several types
+                more = [kernel for kernel in value.compiled_as() if kernel not in seen]
+                seen.update(more)
+                open_ones += more
             elif isinstance(value, _SIMPLE):
                 told.append((name, value))
             elif hasattr(value, "_fields"):

@@ -24,7 +24,7 @@ from sklearn_probsr import (
     compare,
     sufficient_reason,
 )
-from sklearn_probsr.laws.rows import _parted_view
+from sklearn_probsr.rows import law as rows_law
 from tests.benchmarks.cases import DELTA
 from tests.benchmarks.measure import best_times, run_process
 from tests.benchmarks.report import Row, Table, at_most, seconds, times
@@ -174,9 +174,9 @@ WAYS: dict[str, Callable[[Case], object]] = {
 def warm_up(what: str, d: int, classes: int) -> None:
     """Load all that is compiled, for few rows and for many, by rows that take no memory."""
     WAYS[what](draw(3_000, d, classes))
-    many, _parted_view._MANY_CELLS = _parted_view._MANY_CELLS, 0
+    many, rows_law.MANY_GAINS = rows_law.MANY_GAINS, 0
     WAYS[what](draw(60, d, classes))
-    _parted_view._MANY_CELLS = many
+    rows_law.MANY_GAINS = many
 
 
 def _frame(rows: np.ndarray) -> pd.DataFrame:

@@ -368,7 +368,7 @@ def test_sparse_rows_obey_as_dense_ones_do():
     model = LinearModel(weights, 0.1, units=units)
     kept = sparse.csr_array(dense)
     laws = law_of(model, Background(kept)), law_of(model, Background(dense))
-    assert [type(law).__name__ for law in laws] == ["SparseLaw", "ReplacementLaw"]
+    assert [type(law).__name__ for law in laws] == ["SparseLaw", "BackgroundLaw"]
     rows = model.check_rows(dense[:3])
     at, asked = np.nonzero(np.ones((3, 1000)))
     few = model.check_sparse(kept[:3], "X")

@@ -11,8 +11,8 @@ from sklearn_probsr.distributions._completions import Distribution
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, background_guarantee, product_guarantee
+from tests.rows.test_reasons import fractions
 from tests.search.test_independent import CHANCES
-from tests.search.test_rows import fractions
 from tests.strategies import backgrounds, cases, levels, models
 
 

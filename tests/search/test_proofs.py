@@ -18,21 +18,19 @@ from sklearn_probsr import (
     LinearModel,
     Marginals,
     Product,
-    Unit,
     guarantee,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.core import options
 from sklearn_probsr.core.options import Effort, Limits
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
-from sklearn_probsr.laws.rows import _rows_prover
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.results import SufficientReason
-from sklearn_probsr.search import _arguments
 from tests.interpreted import examples
 from tests.oracle import Case, UnitCase, background_guarantee, product_guarantee
+from tests.rows.test_reasons import fractions
 from tests.search.test_independent import CHANCES
-from tests.search.test_rows import fractions
 from tests.strategies import backgrounds, cases, levels, models, unit_models
 
 EFFORTS = st.sampled_from(
@@ -91,7 +89,7 @@ def test_over_marginals(
     with pytest.MonkeyPatch.context() as patch:
         if spectra:
             small = Limits(few_sets=0, most_sets=0)
-            patch.setattr(_arguments, "Effort", partial(Effort, limits=small))
+            patch.setattr(options, "Effort", partial(Effort, limits=small))
         if least is None:
             with pytest.raises(UnreachableError):
                 sufficient_reason(models(case), case.x, **arguments, **effort)
@@ -288,20 +286,3 @@ def test_wrong_efforts_get_one_clear_error(arguments: dict[str, Any], message: s
     """What was wrong and what was received."""
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         sufficient_reason(LinearModel([1.0], 0.5), [1], **arguments)
-
-
-def test_a_few_of_many_rows_prove_what_all_of_them_do(monkeypatch: pytest.MonkeyPatch):
-    """That nothing can be left out is claimed of the same sets, whichever rows are asked first."""
-    rng = np.random.default_rng(5)
-    model = LinearModel(rng.normal(size=12), 0.2, units=[Unit.real(f"x{j}", j) for j in range(12)])
-    rows, asked = rng.normal(size=(400, 12)), rng.normal(size=(20, 12))
-    told = []
-    for many in (2**62, 0):
-        monkeypatch.setattr(_rows_prover, "_MANY_REMOVALS", many)
-        law = Background(rows)
-        found = [
-            sufficient_reason(model, x, delta=0.95, distribution=law, prove=False) for x in asked
-        ]
-        told.append([(one.features, one.guarantee, one.minimality) for one in found])
-    assert told[0] == told[1]
-    assert "subset-minimal" in {word for *_, word in told[0]}

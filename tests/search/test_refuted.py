@@ -14,9 +14,9 @@ import pytest
 from sklearn_probsr import Background, LinearModel, Unit
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.options import Effort, Limits, Task
-from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws.rows import _rows_prover
+from sklearn_probsr.rows import stream
+from sklearn_probsr.rows.search import Search
 from sklearn_probsr.search._local import search
 from tests.refutable import Refutable, binary, categorical, many_valued
 
@@ -137,15 +137,15 @@ def table(seed: int, mixed: bool) -> Table:
 def test_minima_over_background_rows(mixed: bool, room: int, monkeypatch: pytest.MonkeyPatch):
     """By a search that has all rows in its table, or those that come nearest to the floor."""
     asked: list[int] = []
-    real = BranchAndBound.next
+    real = Search.next
 
-    def watched(self: BranchAndBound, *arguments: int) -> Any:
-        answer = real(self, *arguments)
-        asked.append(answer[2] if answer[0] == 0 else 0)
+    def watched(self: Search, *arguments: int) -> Any:
+        before, answer = self.spent, real(self, *arguments)
+        asked.append(self.spent - before if answer[0] == 0 else 0)
         return answer
 
-    monkeypatch.setattr(BranchAndBound, "next", watched)
-    monkeypatch.setattr(_rows_prover, "FEW_BYTES", room)
+    monkeypatch.setattr(Search, "next", watched)
+    monkeypatch.setattr(stream, "FEW_BYTES", room)
     effort = Effort(max_evals=10**6)
     for seed in range(6):
         case = table(seed, mixed)
@@ -157,7 +157,7 @@ def test_minima_over_background_rows(mixed: bool, room: int, monkeypatch: pytest
                 if delta > Fraction(int(case.kept.max()), total):
                     continue
                 task = Task(delta, effort=effort)
-                found = search(law_of(case.model, case.law), case.row[None, :], task)
+                found = law_of(case.model, case.law).answer(case.row[None, :], task)
                 features = found.sets.of(0)
                 mask = sum(1 << int(u) for u in features)
                 assert found.exact[0] == Fraction(int(case.kept[mask]), total) >= delta

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines.rows._telling_facts import packed_words
 from sklearn_probsr.laws.rows._matched_rows import Bits, and_all, leads_of, left_along
-from sklearn_probsr.laws.rows._rows_view import places
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 
@@ -170,7 +169,8 @@ class MatchedWords:
         everyone[: n // 64] = ~np.uint64(0)
         if n % 64:
             everyone[n // 64] = (np.uint64(1) << np.uint64(n % 64)) - np.uint64(1)
-        each, kept = (self._packed(at, everyone, places(some), states) for some in (units, forced))
+        both = (np.array([*some], dtype=np.intp) for some in (units, forced))
+        each, kept = (self._packed(at, everyone, some, states) for some in both)
         return Bits(each, and_all(everyone, kept))
 
     def _packed(

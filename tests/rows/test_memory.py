@@ -19,7 +19,7 @@ from sklearn_probsr import (
     compare,
     sufficient_reason,
 )
-from sklearn_probsr.laws.rows import _rows_prover
+from sklearn_probsr.rows import stream
 from tests.interpreted import long_loops
 
 
@@ -75,7 +75,7 @@ def test_an_explainer_takes_no_more(classes: int):
 )
 def test_proofs_take_no_more(n: int, classes: int, delta: float, monkeypatch: pytest.MonkeyPatch):
     """A table of all rows would take as much as the data for each feature of a reason."""
-    monkeypatch.setattr(_rows_prover, "FEW_BYTES", 0)  # rows are few here
+    monkeypatch.setattr(stream, "FEW_BYTES", 0)  # rows are few here
     model, rows, asked = _drawn(n, 30, classes)
     proved = []
 

@@ -24,8 +24,8 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
-from sklearn_probsr.laws.rows._rows_prover import RowsProver
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.rows.search import Search
 from tests.interpreted import examples
 from tests.oracle import Case, background_guarantee
 from tests.strategies import backgrounds, cases, levels, models
@@ -394,14 +394,13 @@ def test_most_minima_are_proved_by_default():
 def test_hundreds_of_sizes_cost_no_look_each(monkeypatch: pytest.MonkeyPatch):
     """Those that no table has room for are passed over, and one pass proves what is needed."""
     asked: list[str] = []
-    for name in ("verdict", "_search_of"):
-        plain = getattr(RowsProver, name)
+    plain = Search.__init__
 
-        def noted(self: RowsProver, *args: Any, plain: Any = plain, name: str = name) -> Any:
-            asked.append(name)
-            return plain(self, *args)
+    def noted(self: Search, *args: Any) -> None:
+        asked.append("search")
+        plain(self, *args)
 
-        monkeypatch.setattr(RowsProver, name, noted)
+    monkeypatch.setattr(Search, "__init__", noted)
     d = 1000
     rows = np.random.default_rng(0).normal(-0.3, 0.3, (10, d))
     model = LinearModel(np.ones(d), -150, units=[Unit.real(f"x{j}", j) for j in range(d)])

@@ -23,10 +23,11 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws.rows import _part_prover, _parted_view, _rival_rows
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.rows import law as rows_law
+from sklearn_probsr.rows import stream
 from tests.interpreted import examples, long_loops
-from tests.laws.rows.test_ledger import Truth, near_ties
+from tests.rows.test_near_ties import Truth, near_ties
 
 pytestmark = pytest.mark.filterwarnings("ignore:The (weight|intercept) .* is taken as")
 
@@ -34,11 +35,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:The (weight|intercept) .* is tak
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are many: parts, pieces and the rows that are lost most easily are all few."""
-    monkeypatch.setattr(_part_prover, "_LEAST", 2)
-    monkeypatch.setattr(_part_prover, "_MANY_GAINS", 60)
-    monkeypatch.setattr(_parted_view, "_GAINS", 8)
-    monkeypatch.setattr(_parted_view, "_MANY_CELLS", 0)
-    monkeypatch.setattr(_rival_rows, "_PART_CELLS", 40)
+    monkeypatch.setattr(rows_law, "MANY_GAINS", 0)
+    monkeypatch.setattr(rows_law, "MOST_GAINS", 0)
+    monkeypatch.setattr(stream, "PART", 20)
+    monkeypatch.setattr(stream, "HARD", 40)
+    monkeypatch.setattr(stream, "PIECE", 8)
 
 
 def reals(d: int) -> list[Unit]:
@@ -164,12 +165,12 @@ def test_large_tables_of_several_classes_are_searched_in_parts(monkeypatch: pyte
     rng = np.random.default_rng(0)
     rows, asked = rng.standard_normal((3_000, 8)), rng.standard_normal((6, 8))
     model = ArgmaxModel(rng.standard_normal((4, 8)), np.zeros(4), units=reals(8))
-    law = Background(rows)
-    monkeypatch.setattr(_rival_rows, "_PART_CELLS", 24 * 400)
-    monkeypatch.setattr(_parted_view, "_GAINS", 2**14)
-    part = sufficient_reasons(model, asked, distribution=law, delta=0.9)
-    monkeypatch.setattr(_parted_view, "_MANY_CELLS", 2**40)
-    whole = sufficient_reasons(model, asked, distribution=law, delta=0.9)
+    monkeypatch.setattr(stream, "PART", 24 * 400)
+    monkeypatch.setattr(stream, "HARD", 2**14)
+    monkeypatch.setattr(stream, "PIECE", 2**14)
+    part = sufficient_reasons(model, asked, distribution=Background(rows), delta=0.9)
+    monkeypatch.setattr(rows_law, "MANY_GAINS", 2**40)
+    whole = sufficient_reasons(model, asked, distribution=Background(rows), delta=0.9)
     assert np.abs(part.size - whole.size).max() <= 1
     assert (part.size == whole.size).mean() > 0.5
     assert (part.lower >= 0.9).all()

@@ -1,0 +1,619 @@
+"""One search of the smallest or cheapest set over background rows: any rivals, any prices.
+
+What comes in are rows before an instance, `Rows`, what candidates cost (1 each where the fewest are
+asked for) and how much weight may be lost. What goes out are sets, one after the other, and in the
+end the word that there is no other. Numbers are whole and rounded up: what is refuted is refuted, a
+set that is found is to be counted exactly.
+
+Four things are done, each by one kernel. What each row can have at every price says which rows no
+set keeps, and which rivals are the nearest (Proposition 172). Of the others those that
+have least to spare are gathered, before their three nearest rivals: what loses to these is lost
+(Lemma 173). What candidates from each place of an order on can add to a row at every price is
+tabulated. Then candidates are taken or left in turn; a branch is given up once too many rows stay
+lost even if each is given what is best for it.
+
+The last step knows rows by three functions alone, told apart by the type of what it is given
+(`storage`): dense rows are one such type, any function of a set is another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.rows.kernels import (
+    BLOCK,
+    Branches,
+    Rows,
+    branch_ahead,
+    branch_look,
+    branch_take,
+)
+
+__all__ = ["Prices", "Search", "State", "branch", "storage", "thin_of"]
+
+# The table of what is ahead has numbers of 16 bits, each worth so many steps.
+_LARGEST = 2**15 - 1
+# Rows that are looked at together while a table is made: their numbers fit the nearest cache.
+_LINE = 512
+# Rivals of a row that are looked at: what is lost is mostly lost to the nearest.
+_NEAREST = 3
+# A table of one block takes no more bytes than these, whatever room there is said to be.
+_LEAST_ROOM = 2**26
+# How fast a row counts less, the more it has to spare without a candidate: a part of the median.
+_WIDTH = 0.3
+
+# --- what rows say of a set --------------------------------------------------------------------
+
+_STORAGE: dict[type, tuple[Callable[..., Any], ...]] = {}
+
+
+def storage(kind: type, look: Any, ahead: Any, take: Any) -> None:
+    """Say how rows of a type, a NamedTuple, are asked about sets; compiled functions (`inner`).
+
+    Parameters
+    ----------
+    kind : type
+    look : callable
+        ``look(rows, depth, place, spare)``: whether at most ``spare`` is lost with what is taken at
+        a depth and one more candidate, and what it cost to tell, in cells.
+    ahead : callable
+        ``ahead(rows, depth, place, level, spare)``: whether so few may be lost if candidates from a
+        place on are added, of a price of at most so many steps; False is a proof that not.
+    take : callable
+        ``take(rows, depth, place)``: write the next depth, with one more candidate taken; returns
+        what that cost.
+    """
+    _STORAGE[kind] = (look, ahead, take)
+
+
+def _look(case: Any, depth: int, place: int, spare: float) -> tuple[bool, int]:
+    return _STORAGE[type(case)][0](case, depth, place, spare)  # type: ignore[no-any-return]
+
+
+def _ahead(case: Any, depth: int, place: int, level: int, spare: float) -> tuple[bool, int]:
+    return _STORAGE[type(case)][1](case, depth, place, level, spare)  # type: ignore[no-any-return]
+
+
+def _take(case: Any, depth: int, place: int) -> int:
+    return _STORAGE[type(case)][2](case, depth, place)  # type: ignore[no-any-return]
+
+
+def _of(case: Any, which: int) -> Any:
+    """Return the function of a storage, by the type that Numba has for it."""
+    if not isinstance(case, types.NamedTuple | types.NamedUniTuple):
+        return None
+    return _STORAGE[case.instance_class][which]
+
+
+@overload(_look)
+def _compiled_look(case, depth, place, spare):  # type: ignore[no-untyped-def]
+    function = _of(case, 0)
+    return lambda case, depth, place, spare: function(case, depth, place, spare)  # noqa: PLW0108
+
+
+@overload(_ahead)
+def _compiled_ahead(case, depth, place, level, spare):  # type: ignore[no-untyped-def]
+    function = _of(case, 1)
+    return lambda case, depth, place, level, spare: function(  # noqa: PLW0108
+        case, depth, place, level, spare
+    )
+
+
+@overload(_take)
+def _compiled_take(case, depth, place):  # type: ignore[no-untyped-def]
+    function = _of(case, 2)
+    return lambda case, depth, place: function(case, depth, place)  # noqa: PLW0108
+
+
+def _compiled_as(which: int) -> Callable[[], list[Any]]:
+    """Return what lists the compiled functions of all types, for code that is kept on disk."""
+    return lambda: [functions[which] for functions in _STORAGE.values()]
+
+
+for _which, _function in enumerate((_look, _ahead, _take)):
+    _function.compiled_as = _compiled_as(_which)  # type: ignore[attr-defined]
+
+storage(Branches, branch_look, branch_ahead, branch_take)
+
+
+class State(NamedTuple):
+    """Where a search stands: which places are taken, and how far it is.
+
+    Attributes
+    ----------
+    taken : ndarray of int64, shape (most + 1,)
+    at : ndarray of int64, shape (3,)
+        How many are taken, the next place, and what was paid.
+    """
+
+    taken: NDArray[np.int64]
+    at: NDArray[np.int64]
+
+
+class Asked(NamedTuple):
+    """What a search is asked for.
+
+    Attributes
+    ----------
+    prices : ndarray of int64, shape (h,)
+        Of the candidates at each place.
+    step, cheapest : int
+        What a level of prices is worth, and the least price.
+    limit, most, fewest : int
+        What a set may cost, and how many it may and must have.
+    spare : float
+        The weight that may be lost.
+    budget : int
+        Cells that may be looked at.
+    """
+
+    prices: NDArray[np.int64]
+    step: Any
+    cheapest: Any
+    limit: Any
+    most: Any
+    fewest: Any
+    spare: Any
+    budget: Any
+
+
+@kernel
+def branch(case: Any, state: State, asked: Asked) -> tuple[Any, Any, Any]:
+    """Go on through the branches, until a set is found, all are gone through, or the budget ends.
+
+    Returns the verdict (1, 0, -1), how many candidates the set found has, and the cells looked at
+    (Propositions 91 and 172).
+    """
+    h = len(asked.prices)
+    depth, place, paid = state.at[0], state.at[1], state.at[2]
+    spent = np.int64(0)
+    verdict, size = np.int64(-1), np.int64(0)
+    while spent <= asked.budget:
+        left = asked.limit - paid
+        hopeful = place < h and depth < asked.most and left >= asked.cheapest
+        if hopeful:
+            hopeful, cells = _ahead(case, depth, place, left // asked.step, asked.spare)
+            spent += cells
+        if not hopeful:
+            # Go back to the last candidate taken, and leave it.
+            depth -= 1
+            if depth < 0:
+                verdict = np.int64(0)
+                break
+            place = state.taken[depth]
+            paid -= asked.prices[place]
+            place += 1
+            continue
+        price = asked.prices[place]
+        if price <= left:
+            state.taken[depth] = place
+            found = False
+            if depth + 1 >= asked.fewest:
+                found, cells = _look(case, depth, place, asked.spare)
+                spent += cells
+                size = depth + 1
+            if left - price >= asked.cheapest and depth + 1 < asked.most:
+                spent += _take(case, depth, place)
+                depth += 1
+                paid += price
+            if found:
+                verdict = np.int64(1)
+                place += 1
+                break
+        place += 1
+    state.at[0], state.at[1], state.at[2] = depth, place, paid
+    return verdict, size, spent
+
+
+# --- what each row can have --------------------------------------------------------------------
+
+
+class Prices(NamedTuple):
+    """What candidates cost, and in how many steps their sums are told apart.
+
+    Attributes
+    ----------
+    each : ndarray of int64, shape (h,)
+    step : int
+        Prices are rounded down to whole steps, so that no set is taken for dearer than it is.
+    levels : int
+        How many steps the dearest set that is looked for may cost.
+    most : int
+        How many candidates it may have.
+    """
+
+    each: NDArray[np.int64]
+    step: int
+    levels: int
+    most: int
+
+
+class Reach(NamedTuple):
+    """What each row can have at most, before each rival, with candidates at a price.
+
+    Attributes
+    ----------
+    at, beyond : ndarray of float32, shape (R, n)
+        At the highest price that is asked for, and at one step more.
+    lost : ndarray of int64, shape (levels + 1,)
+        The weight of the rows that no set at a price keeps.
+    """
+
+    at: NDArray[np.float32]
+    beyond: NDArray[np.float32]
+    lost: NDArray[np.int64]
+
+
+@kernel
+def _reach(
+    rows: Rows,
+    steps: NDArray[np.int64],
+    best: NDArray[np.float32],
+    fails: NDArray[np.bool_],
+    found: Reach,
+) -> Any:
+    """Write down what each row can have at every price (Proposition 172).
+
+    ``steps`` are the prices; ``best`` (levels + 2, line) and ``fails`` (levels + 1, line) are room
+    to work in. Returns the weight of all rows.
+    """
+    h, rivals, n = rows.gains.shape
+    levels = len(best) - 2
+    line = best.shape[1]
+    for first in range(0, n, line):
+        width = min(line, n - first)
+        fails[:] = False
+        for k in range(rivals):
+            margin = rows.margins[k, first : first + width]
+            for b in range(levels + 2):
+                _copy(best[b], margin)
+            for j in range(h):
+                gain = rows.gains[j, k, first : first + width]
+                price = steps[j]
+                for b in range(levels + 1, price - 1, -1):
+                    _raise(best[b], best[b - price], gain)
+            _copy(found.at[k, first : first + width], best[levels])
+            _copy(found.beyond[k, first : first + width], best[levels + 1])
+            for b in range(levels + 1):
+                for r in range(width):
+                    fails[b, r] |= best[b, r] < np.float32(0.0)
+        for b in range(levels + 1):
+            for r in range(width):
+                found.lost[b] += rows.weights[first + r] if fails[b, r] else np.int64(0)
+    total = np.int64(0)
+    for r in range(n):
+        total += rows.weights[r]
+    return total
+
+
+@inner
+def _copy(to: NDArray[np.float32], what: NDArray[np.float32]) -> None:
+    """Write numbers down, as many as the shorter has."""
+    for r in range(min(len(to), len(what))):
+        to[r] = what[r]
+
+
+@inner
+def _raise(
+    best: NDArray[np.float32], cheaper: NDArray[np.float32], gain: NDArray[np.float32]
+) -> None:
+    """Take one more candidate where that adds more."""
+    for r in range(len(gain)):
+        best[r] = max(best[r], cheaper[r] + gain[r])
+
+
+# --- from rows to branches ---------------------------------------------------------------------
+
+
+@kernel
+def _open_rows(
+    margins: NDArray[np.float32],
+    at: NDArray[np.float32],
+    worst: NDArray[np.float32],
+    bits: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    places: NDArray[np.int64],
+) -> tuple[Any, Any]:
+    """Write down the rows that some set may keep, those first that have least to spare (Lemma 173).
+
+    ``worst`` (n) is room for what each can have, ``bits`` are the same numbers as whole ones: the
+    first 11 bits of floats that are not negative are in their order, fine enough for what may come
+    in any. ``starts`` (2049,) is room, too. Returns how many rows there are, and the most that
+    candidates can add to one.
+    """
+    many, n = at.shape
+    for k in range(many):
+        high = at[k]
+        for r in range(n):
+            worst[r] = high[r] if k == 0 else min(worst[r], high[r])
+    for i in range(len(starts)):
+        starts[i] = 0
+    for r in range(n):
+        if worst[r] >= np.float32(0.0):
+            starts[(bits[r] >> 20) + 1] += 1
+    for i in range(len(starts) - 1):
+        starts[i + 1] += starts[i]
+    found = starts[len(starts) - 1]
+    for r in range(n):
+        if worst[r] >= np.float32(0.0):
+            key = bits[r] >> 20
+            places[starts[key]] = r
+            starts[key] += 1
+    top = np.float32(0.0)
+    for k in range(many):
+        high, margin = at[k], margins[k]
+        for r in range(n):
+            top = max(top, high[r] - margin[r])
+    return found, top
+
+
+@kernel
+def _gather(
+    rows: Rows,
+    reach: Reach,
+    places: NDArray[np.int64],
+    nearest: NDArray[np.int64],
+    thin: int,
+    case: Branches,
+    at: NDArray[np.float32],
+    beyond: NDArray[np.float32],
+) -> None:
+    """Write down some rows before the nearest of their rivals (Lemma 173).
+
+    ``nearest`` (k, some) has rivals; ``at`` and ``beyond`` (k, some) are what the rows can have.
+    Weights are rounded down, in units of a power of two: no more is lost than there is. Rows
+    without weight fill the last block.
+    """
+    many, some = nearest.shape
+    n = len(case.weights)
+    for k in range(many):
+        near, high, higher = nearest[k], at[k], beyond[k]
+        margin = case.margins[0, k * n : (k + 1) * n]
+        for r in range(some):
+            margin[r] = rows.margins[near[r], places[r]]
+            high[r] = reach.at[near[r], places[r]]
+            higher[r] = reach.beyond[near[r], places[r]]
+        for r in range(some, n):
+            margin[r] = np.float32(0.0)
+        for j in range(len(rows.gains)):
+            gain, every = case.gains[j, k * n : (k + 1) * n], rows.gains[j]
+            for r in range(some):
+                gain[r] = every[near[r], places[r]]
+            for r in range(some, n):
+                gain[r] = np.float32(0.0)
+    for r in range(some):
+        case.weights[r] = np.float32(rows.weights[places[r]] >> thin)
+    for r in range(some, n):
+        case.weights[r] = np.float32(0.0)
+
+
+@kernel
+def _order(
+    case: Branches,
+    at: NDArray[np.float32],
+    beyond: NDArray[np.float32],
+    near: NDArray[np.float32],
+    scores: NDArray[np.float64],
+) -> None:
+    """Write the order of candidates: those first without which the rows suffer most (Lemma 173).
+
+    Rows suffer the more the nearer they come to the floor. Without a candidate a row can have at
+    most what it can at the price, or at a step more less what the candidate gains. ``near`` (some)
+    and ``scores`` (h) are room to work in.
+    """
+    many, some = at.shape
+    n = len(case.weights)
+    half = at[0, some // 2]
+    for k in range(1, many):
+        half = min(half, at[k, some // 2])
+    part = np.float32(1.0) / (np.float32(8 * _WIDTH) * max(half, np.float32(1.0)))
+    for p in range(len(case.gains)):
+        for k in range(many):
+            gain, high, higher = case.gains[p, k * n : (k + 1) * n], at[k], beyond[k]
+            for r in range(some):
+                left = min(high[r], higher[r] - gain[r])
+                near[r] = left if k == 0 else min(near[r], left)
+        score = 0.0
+        for r in range(some):
+            # About exp(-what is left / the width).
+            left = max(np.float32(1.0) - part * max(near[r], np.float32(0.0)), np.float32(0.0))
+            left *= left
+            left *= left
+            score += case.weights[r] * left * left
+        i = p
+        while i > 0 and scores[i - 1] < score:
+            scores[i] = scores[i - 1]
+            case.order[i] = case.order[i - 1]
+            i -= 1
+        scores[i] = score
+        case.order[i] = p
+
+
+@kernel
+def _tabulate(
+    gains: NDArray[np.float32],
+    order: NDArray[np.int64],
+    steps: NDArray[np.int64],
+    part: np.float32,
+    best: NDArray[np.float32],
+    more: NDArray[np.int16],
+) -> None:
+    """Write down what candidates from a place on can add at every price (Proposition 172).
+
+    ``gains`` is (h, cells), ``more`` (levels + 1, h + 1, cells), rounded up; ``best``
+    (levels + 1, line) is room to work in.
+    """
+    h, cells = gains.shape
+    levels, line = len(best) - 1, best.shape[1]
+    for first in range(0, cells, line):
+        width = min(line, cells - first)
+        for b in range(levels + 1):
+            for r in range(width):
+                best[b, r] = np.float32(0.0)
+                more[b, h, first + r] = 0
+        for p in range(h - 1, -1, -1):
+            gain = gains[order[p], first : first + width]
+            price = steps[order[p]]
+            for b in range(levels, price - 1, -1):
+                _raise(best[b], best[b - price], gain)
+            for b in range(levels + 1):
+                _write(best[b], part, more[b, p, first : first + width])
+
+
+@inner
+def _write(best: NDArray[np.float32], part: np.float32, more: NDArray[np.int16]) -> None:
+    """Write down what is added, in larger steps, rounded up."""
+    for r in range(len(more)):
+        more[r] = np.int16(np.ceil(best[r] * part))
+
+
+def thin_of(total: int) -> int:
+    """Return by how many bits weights are thinned, so that 32-bit floats hold their sum."""
+    return max(total.bit_length() - 24, 0)
+
+
+class Search:
+    """The sets of candidates that cost at most a limit, gone through one after the other.
+
+    Parameters
+    ----------
+    rows : Rows
+    prices : Prices
+        What candidates cost, and up to what price sets are looked for.
+    room : int
+        How many bytes the table may take. If that is too little for all rows, it has those that
+        have least to spare, and the others refute nothing (Lemma 173).
+
+    Attributes
+    ----------
+    lost : ndarray of int64, shape (levels + 1,)
+        The weight of the rows that no set keeps, for every step of its price.
+    spent : int
+        How many cells of the gains were looked at.
+    """
+
+    def __init__(self, rows: Rows, prices: Prices, room: int) -> None:
+        self._rows, self.prices, self._room = rows, prices, room
+        h, rivals, n = rows.gains.shape
+        levels = prices.levels
+        self._steps = prices.each // prices.step
+        self.reach = Reach(
+            np.empty((rivals, n), dtype=np.float32),
+            np.empty((rivals, n), dtype=np.float32),
+            np.zeros(levels + 1, dtype=np.int64),
+        )
+        line = min(_LINE, max(n, 1))
+        best = np.empty((levels + 2, line), dtype=np.float32)
+        fails = np.empty((levels + 1, line), dtype=np.bool_)
+        total = int(_reach(rows, self._steps, best, fails, self.reach))
+        self._thin = thin_of(total)
+        self.spent = h * n * rivals * (levels + 2)
+        self._state: State | None = None
+
+    @property
+    def lost(self) -> NDArray[np.int64]:
+        """The weight of the rows that no set keeps, for every step of its price."""
+        return self.reach.lost
+
+    @property
+    def _bytes(self) -> int:
+        """How many bytes a table takes for each of its rows."""
+        h, levels = len(self._rows.gains), self.prices.levels
+        many = 1 if len(self.reach.at) == 1 else _NEAREST
+        each = 2 * (levels + 1) * (h + 1) + 4 * (h + min(self.prices.most, h) + 2)
+        return many * each + 4
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is room for a table of a block at least."""
+        return BLOCK * self._bytes <= max(self._room, _LEAST_ROOM)
+
+    def _start(self) -> None:
+        """Write the table, before the first branch."""
+        rows, reach = self._rows, self.reach
+        h, rivals, n = rows.gains.shape
+        levels, most = self.prices.levels, min(self.prices.most, h)
+        self._least = int(reach.lost[levels])
+        worst, places = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.int64)
+        starts = np.empty(2**11 + 1, dtype=np.int64)
+        some, top = _open_rows(rows.margins, reach.at, worst, worst.view(np.int32), starts, places)
+        places = places[: min(some, max(self._room // self._bytes, BLOCK))]
+        some, many = len(places), 1 if rivals == 1 else _NEAREST
+        nearest = np.zeros((many, some), dtype=np.int64)
+        if rivals > 1:
+            each = np.argsort(reach.at[:, places], axis=0, kind="stable")[:_NEAREST]
+            nearest[: len(each)] = each
+        n = max(-(-some // BLOCK), 1) * BLOCK
+        step = np.float32(2 ** int(top / _LARGEST).bit_length())
+        case = self._case = Branches(
+            np.empty((most + 1, many * n), dtype=np.float32),
+            np.empty((h, many * n), dtype=np.float32),
+            np.empty(n, dtype=np.float32),
+            np.zeros(h, dtype=np.int64),
+            np.empty((levels + 1, h + 1, many * n), dtype=np.int16),
+            step,
+        )
+        at, beyond = np.empty((2, many, some), dtype=np.float32)
+        _gather(rows, reach, places, nearest, self._thin, case, at, beyond)
+        if some:
+            _order(case, at, beyond, np.empty(some, dtype=np.float32), np.empty(h))
+        else:
+            case.order[:] = np.arange(h)
+        best = np.empty((levels + 1, min(_LINE, many * n)), dtype=np.float32)
+        part = np.float32(1.0) / step
+        _tabulate(case.gains, case.order, self._steps, part, best, case.more)
+        self._each = self.prices.each[case.order]
+        self._cheapest = int(min(self._each, default=1))
+        self._state = State(np.zeros(most + 1, dtype=np.int64), np.zeros(3, dtype=np.int64))
+        self._begun = False
+        self.spent += case.more.size + case.gains.size
+
+    def again(self) -> None:
+        """Begin before the first branch again."""
+        if self._state is not None:
+            self._state.at[:] = 0
+            self._begun = False
+
+    def next(
+        self, limit: int, fewest: int, spare: int, budget: int
+    ) -> tuple[int, NDArray[np.int64]]:
+        """Return the next set that costs at most a limit and loses no more than ``spare``.
+
+        Limits may only fall from one call to the next, and so may ``spare``, until it begins again.
+        Sets of fewer than ``fewest`` candidates are known to lose more. Returns the verdict (1:
+        found, by rounded numbers; 0: there is no other; -1: the budget of cells does not suffice)
+        and its candidates; what was looked at is added to `spent`.
+        """
+        if self._state is None:
+            self._start()
+        assert self._state is not None
+        none = np.zeros(0, dtype=np.int64)
+        spare -= self._least
+        if spare < 0:
+            return 0, none
+        state, case, thin = self._state, self._case, self._thin
+        if not self._begun and fewest == 0:
+            self._begun = True
+            below = (case.margins[0].reshape(-1, len(case.weights)) < 0).any(axis=0)
+            if case.weights[below].sum() <= spare >> thin:
+                return 1, none
+        asked = Asked(
+            self._each,
+            self.prices.step,
+            self._cheapest,
+            limit,
+            min(self.prices.most, len(self._each)),
+            fewest,
+            np.float32(spare >> thin),
+            budget,
+        )
+        verdict, size, spent = branch(case, state, asked)
+        self.spent += spent
+        return verdict, case.order[state.taken[:size]]
