@@ -56,7 +56,6 @@ from sklearn_probsr.independent.ranks import (
 from sklearn_probsr.independent.spectrum import bound_sum, build_coins, enclose
 from sklearn_probsr.laws._makers import independent
 from sklearn_probsr.laws._sources import Source, States
-from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import about, float_above, float_below, floats_around
 from sklearn_probsr.model._linear import IntegerForm, LinearModel
@@ -87,12 +86,13 @@ _CHEAP_SECONDS, _AGAIN_DEGREE, _AGAIN_SECONDS = 2e-4, 2**17, 1.0
 _TABLE_SECONDS = 2e-3
 
 
-def uniform(model: Model, distribution: Any) -> Law:
+def uniform(model: Any, distribution: Any) -> Law:
     """Return the law of a model whose unknown features may be anything, each as likely."""
     source = States(model, distribution)
-    if isinstance(model, LinearModel) and model.binary_core is not None:
-        return UniformLaw(model, model.binary_core, distribution, source)
-    return independent(model, distribution, source)
+    core = getattr(model, "binary_core", None)  # that of two classes on 0/1 features
+    if core is None:
+        return independent(model, distribution, source)
+    return UniformLaw(model, core, distribution, source)
 
 
 # --- one sum -------------------------------------------------------------------------------------
