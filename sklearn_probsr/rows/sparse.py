@@ -31,8 +31,9 @@ from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._sparse import SparseRows, one_row
 from sklearn_probsr.rows.answers import Searched
 from sklearn_probsr.rows.exact import Decider, Winner, bounds, kept, winner_of
+from sklearn_probsr.rows.kernels import Rows
 from sklearn_probsr.rows.law import BackgroundLaw, BackgroundView
-from sklearn_probsr.rows.search import Prices
+from sklearn_probsr.rows.search import Prices, Search
 from sklearn_probsr.rows.sparse_kernels import (
     Candidates,
     Case,
@@ -48,6 +49,7 @@ from sklearn_probsr.rows.sparse_kernels import (
     needs,
     prune,
 )
+from sklearn_probsr.rows.stream import RIVAL_BYTES, Light
 
 __all__ = ["SparseCandidates", "SparseLaw", "SparseView"]
 
@@ -65,6 +67,10 @@ _GREED, _CLAIM_CELLS, _CLAIM_LOOKS = 2**29, 2**25, 512
 _FEW = 0.02
 # With as few gains the rows are filled in.
 FEW_GAINS = 2**20
+# Of numbers that are searched together in floats of 32 bits.
+_LIGHT_BITS = 22
+# From here on weights together are no floats.
+_HEAVY = 2**53
 # Numbers that no sum has room for.
 _TOO_LARGE = 2.0**1000
 
@@ -184,7 +190,7 @@ class SparseTable:
     def scaled(self) -> Scaled:
         """What all rows contribute to scores, on the finest scale that has room for them."""
         intercepts = [*map(Fraction, self.decider.intercepts.tolist())]
-        used = self.least < self.most
+        used = (self.least != 0) | (self.most != 0)
         sizes = np.frexp(np.abs(self.decider.weights[:, used]).max(axis=0, initial=0.0))[1]
         reach = int((sizes + self.powers[used] + self.top[used]).max(initial=-5000))
         highest = max(map(_exponent_of, intercepts))
@@ -286,20 +292,24 @@ class SparseView(BackgroundView):
             self.counts,
             place,
             known[:, first, None] - known[:, rivals],
-            2.0 * self.doubt,
+            np.inf if law.is_heavy else 2.0 * self.doubt,
         )
         above, below = self._x > self.texts.least, self._x < self.texts.most
         self.helps = (towards.helps & above) | (towards.hurts & below)
         self.hurts = (towards.helps & below) | (towards.hurts & above)
 
     def _known(self, scaled: Scaled, values: NDArray[np.float64]) -> tuple[Any, int]:
-        """Return what the values of the instance contribute, and a scale on which it has room."""
+        """Return what the values of the instance contribute, and a scale on which it has room.
+
+        By mantissas and exponents: values may be far out, and in columns that no row holds.
+        """
         shares, powers = np.frexp(values)
-        mantissas, exponents = np.frexp(scaled.columns.weights[self.present])
-        shifts = exponents + (powers - self.texts.powers[self.present])[:, None]
+        mantissas, exponents = np.frexp(self.texts.decider.weights[:, self.present].T)
+        shifts = exponents + (powers.astype(np.int64) - scaled.exponent)[:, None]
         terms = mantissas * shares[:, None]
         reach = int(shifts[terms != 0].max(initial=0)) + len(values).bit_length() + 1
-        whole = np.rint(np.ldexp(terms, np.clip(shifts, -1000, 1000)))
+        whole = np.zeros((len(values), len(scaled.intercepts)))
+        whole[:, :-1] = np.rint(np.ldexp(terms, np.clip(shifts, -1000, 1000)))
         return whole, scaled.exponent + max(reach - _BITS, 0)
 
     @property
@@ -341,7 +351,7 @@ class SparseView(BackgroundView):
         """
         steps = np.array([*order], dtype=np.intp)
         lost, doubts = self._follow(self.fixed(forced), steps, float(spare), at)
-        for k in np.flatnonzero(doubts).tolist():
+        for k in np.flatnonzero((doubts > 0) | self.law.is_heavy).tolist():
             lost[k] = self.lost([*forced, *steps[:k].tolist()])
         if len(lost) <= len(order) and lost[-1] > spare:  # it was in doubt
             return self.lost_along(forced, order, spare, len(lost))
@@ -450,8 +460,6 @@ class SparseCandidates:
         What is asked of the instance.
     """
 
-    gains = math.inf
-
     def __init__(self, view: SparseView, task: Task) -> None:
         self._view, self._forced = view, list(task.include)
         self._allowed = view.helps & task.may_choose(1, len(view.helps))[0]
@@ -462,6 +470,12 @@ class SparseCandidates:
         self.cells = view.case.margins.size
         self._case = view.fixed(self._forced) if self._forced else view.case
         self._known: dict[frozenset[int], int] = {}
+
+    @property
+    def gains(self) -> float:
+        """How many numbers a table has; infinite if it would be too large to be made."""
+        size = len(self.units) * self.cells
+        return size if size <= FEW_GAINS and not self._view.law.is_heavy else math.inf
 
     def told(self, chosen: Sequence[int]) -> list[int]:
         """Return the units of a set by decreasing mean gain."""
@@ -532,6 +546,8 @@ class SparseCandidates:
         Those that lack most are asked first, until few that follow need as many.
         """
         view, texts, case = self._view, self._view.texts, self._case
+        if view.law.is_heavy:
+            return 0
         low = case.margins.min(axis=0)
         hard = np.flatnonzero((low < 0.0) & (case.counts > 0))
         hard = hard[np.argsort(low[hard], kind="stable")]
@@ -568,13 +584,33 @@ class SparseCandidates:
         low = np.empty(len(view.counts))
         verdict = claim(view.scaled.columns, case, units, float(self.spare), looks, low, state)
         fewer = self._places(units[state == 1])
+        if view.law.is_heavy and verdict == 0:
+            return -1, []
         if verdict == 1 and self.lost(fewer, self.spare) > self.spare:
             verdict = -1  # by a doubt
         return int(verdict), fewer
 
     def searched(self, prices: Prices, part: Sequence[int] | None = None) -> Searched:
-        """Tables of gains are never made here."""
-        raise NotImplementedError
+        """Return a search for sets of some price, of all candidates if these are few.
+
+        Numbers are divided by a power of two and rounded up: what is refuted is (Lemma 32).
+        """
+        view, case, units = self._view, self._case, self.units if part is None else self.units[part]
+        each = [view.fixed([u], case).margins - case.margins for u in units.tolist()]
+        gains = np.array(each).reshape(len(units), *case.margins.shape)
+        reach = np.abs(case.margins).max(initial=0) + np.abs(gains).sum(axis=0).max(initial=0)
+        bits = max(int(np.frexp(reach)[1]) - _LIGHT_BITS, 0)
+        weights = view.law.weights
+        light = Light.of(weights)
+        rows = Rows(
+            np.ceil(np.ldexp(case.margins, -bits)).astype(np.float32),
+            np.ceil(np.ldexp(gains, -bits)).astype(np.float32),
+            weights,
+            light.weights,
+            np.float32(0.0),
+        )
+        search = Search(rows, prices, RIVAL_BYTES)
+        return Searched(search, search.lost, 0)
 
 
 class SparseLaw(BackgroundLaw):
@@ -590,6 +626,8 @@ class SparseLaw(BackgroundLaw):
         self.texts = SparseTable(
             model, rows, self.weights, distribution.sample, distribution.random_state
         )
+        # Sums of larger weights are no floats: every set is counted in whole numbers.
+        self.is_heavy = self.total >= _HEAVY
         self.decider = self.texts.decider
         self._towards: dict[int, Towards] = {}
         self._gains, self._shares = {}, {}
@@ -611,8 +649,7 @@ class SparseLaw(BackgroundLaw):
         column_sums(scaled.columns, case, nearest, sums)
         shares = np.bincount(nearest, self.counts, len(rivals)) / self.total
         weights = scaled.columns.weights
-        factors = weights[:, first] - weights[:, rivals] @ shares
-        return np.ldexp(factors, -self.texts.powers), sums / self.total
+        return weights[:, first] - weights[:, rivals] @ shares, sums / self.total
 
     def mean_gains(self, rows: Row, winner: int) -> NDArray[np.float64]:
         """Return what fixing each unit of some instances (m, d) gains on average, about."""
@@ -620,8 +657,8 @@ class SparseLaw(BackgroundLaw):
             self._gains[winner] = self._mean_gains(winner)
         factors, means = self._gains[winner]
         with np.errstate(over="ignore", invalid="ignore"):
-            found: NDArray[np.float64] = rows.astype(np.float64) * factors - means
-        return found
+            scaled = np.ldexp(rows.astype(np.float64), -self.texts.powers)
+            return np.asarray(np.nan_to_num(scaled * factors - means))
 
     def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return what an unknown unit is in the rows that hold it, and last in the others."""
