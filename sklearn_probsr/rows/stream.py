@@ -330,9 +330,10 @@ class StreamedRows(_Tabled):
                     break
                 less = -(-missing * int(part.rows.weights.sum()) // self._law.total)
                 part.spare = max(part.spare - max(less, 1), 0)
-            if size >= n or size * self._many * len(self.units) > 4 * HARD:
+            if size >= n or 2 * size * self._many * len(self.units) > MOST:
                 return self._along(part)
             size = min(2 * size, n)
+            del part  # there is not room for two
 
     def _along(self, part: DenseRows) -> list[tuple[list[int], bool]]:
         """Return the shortest prefix of an order that reaches the level."""
