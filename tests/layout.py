@@ -17,6 +17,7 @@ CORE = (
     "core",
     "search",
     "laws",
+    "rows",
     "rules",
     "results",
     "_functions",

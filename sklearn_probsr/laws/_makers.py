@@ -8,7 +8,6 @@ import numpy as np
 
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
-from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.laws._seen import Seen, rows_before
 from sklearn_probsr.laws._sources import Given, Source, States
 from sklearn_probsr.model._argmax import ArgmaxModel
@@ -16,7 +15,7 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import SparseRows
 
-__all__ = ["background", "marginals", "matching", "product", "uniform"]
+__all__ = ["background", "marginals", "product", "uniform"]
 
 # With more binary units than this, those that are mostly zero are not listed one by one.
 _MANY_UNITS = 2**12
@@ -99,12 +98,3 @@ def background(model: Any, distribution: Background) -> Law:
     from sklearn_probsr.laws.rows._replacement import ReplacementLaw
 
     return ReplacementLaw(model, distribution)
-
-
-def matching(model: Model, distribution: Matching) -> Law:
-    from sklearn_probsr.laws.rows._matching import MatchingLaw
-
-    rows = rows_before(model, distribution)
-    if isinstance(rows, SparseRows) and model.first_columns != list(range(model.n_features)):
-        rows = rows.toarray()
-    return MatchingLaw(model, distribution, rows)

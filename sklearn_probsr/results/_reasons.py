@@ -23,7 +23,7 @@ from sklearn_probsr.results._reason_html import reasons_table
 from sklearn_probsr.results._scope import Scope
 
 if TYPE_CHECKING:
-    from sklearn_probsr.laws.rows._neighbours import Matches
+    from sklearn_probsr.rows.matching import Matches
     from sklearn_probsr.rules._rule import Reader
 
 __all__ = ["COLUMNS", "SufficientReasons"]

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import sklearn_probsr.engines
+import sklearn_probsr.rows
 
 
 def kernels() -> Iterator[Any]:
     """Yield all kernels of the package."""
-    engines = sklearn_probsr.engines
-    for module in pkgutil.walk_packages(engines.__path__, engines.__name__ + "."):
-        for value in vars(importlib.import_module(module.name)).values():
-            if hasattr(value, "py_func") and value.__module__ == module.name:
-                yield value
+    for room in (sklearn_probsr.engines, sklearn_probsr.rows):
+        for module in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
+            for value in vars(importlib.import_module(module.name)).values():
+                if hasattr(value, "py_func") and value.__module__ == module.name:
+                    yield value
