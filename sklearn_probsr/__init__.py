@@ -16,7 +16,8 @@ if TYPE_CHECKING:
         sufficient_reason,
         sufficient_reasons,
     )
-    from sklearn_probsr.adapters import Adapted, Additive, adapt, register_adapter, to_linear_model
+    from sklearn_probsr import Additive, adapt, to_linear_model
+    from sklearn_probsr.extend import Adapted, register_adapter
     from sklearn_probsr.adapters._dummies import group_dummies
     from sklearn_probsr.adapters.classifiers._scorecard import scorecard
     from sklearn_probsr.core.dispatch import law_of, register_law

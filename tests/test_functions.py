@@ -11,16 +11,14 @@ from scipy import sparse
 
 import sklearn_probsr
 from sklearn_probsr import (
-    InvalidInputError,
     LinearModel,
-    ProbSRError,
     Uniform,
-    UnreachableError,
     guarantee,
     guarantee_curve,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, ProbSRError, UnreachableError
 
 MODEL = LinearModel([5, 1, -3, 2, -1], 5, feature_names=["a", "b", "c", "d", "e"])
 X = [1, 0, 0, 1, 1]

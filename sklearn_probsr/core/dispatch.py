@@ -73,7 +73,8 @@ def register_law(kind: type, make: Callable[[Any, Any], Law]) -> None:
 
     Examples
     --------
-    >>> from sklearn_probsr import LinearModel, Product, guarantee, law_of, register_law
+    >>> from sklearn_probsr import LinearModel, Product, guarantee
+    >>> from sklearn_probsr.extend import law_of, register_law
     >>> class Skewed:
     ...     "Every feature is 1 in nine of ten completions."
     ...

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_probsr import InvalidInputError, group_dummies
+from sklearn_probsr import group_dummies
+from sklearn_probsr.exceptions import InvalidInputError
 
 
 def test_dummies_are_found_and_others_are_not():

@@ -39,12 +39,12 @@ from sklearn.semi_supervised import LabelPropagation
 from sklearn.svm import SVC
 
 from sklearn_probsr import (
-    InvalidInputError,
     SufficientReasonExplainer,
     adapt,
     sufficient_reason,
     to_linear_model,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.adapters import Threshold
 from sklearn_probsr.adapters._refusals import refusal
 from sklearn_probsr.adapters._registry import entries, names_of

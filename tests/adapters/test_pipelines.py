@@ -45,7 +45,7 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 from sklearn.svm import SVC, LinearSVC
 
 from sklearn_probsr import Unit, adapt, to_linear_model
-from sklearn_probsr.adapters import Adapted
+from sklearn_probsr.extend import Adapted
 from sklearn_probsr.model._value_text import exact_text
 from tests.adapters.cases import quietly
 

@@ -11,7 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer, StandardScaler
 
-from sklearn_probsr import InvalidInputError, adapt, register_adapter, to_linear_model
+from sklearn_probsr import adapt, to_linear_model
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import register_adapter
 from sklearn_probsr.adapters import Affine, Linear, PerColumn, Words, support_table
 from sklearn_probsr.adapters._registry import _entries
 from tests.adapters.cases import VERTICES, targets

@@ -34,7 +34,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from sklearn_probsr import InvalidInputError, Marginals, SufficientReasonExplainer, adapt
+from sklearn_probsr import Marginals, SufficientReasonExplainer, adapt
+from sklearn_probsr.exceptions import InvalidInputError
 
 RNG = np.random.default_rng(0)
 N = 80

@@ -13,10 +13,10 @@ from sklearn_probsr import (
     ArgmaxModel,
     Marginals,
     Product,
-    SufficientReason,
     SufficientReasonExplainer,
     sufficient_reason,
 )
+from sklearn_probsr.results import SufficientReason
 from tests.benchmarks.report import Row, Table, seconds
 
 ROWS = 40

@@ -16,11 +16,11 @@ from sklearn_probsr import (
     LinearModel,
     Marginals,
     Product,
-    SufficientReasons,
     Unit,
     guarantee,
     sufficient_reasons,
 )
+from sklearn_probsr.results import SufficientReasons
 from tests.benchmarks.cases import DELTA, another, draw, scores
 from tests.benchmarks.measure import best_times
 from tests.benchmarks.report import Row, Table, at_least, at_most, seconds, times

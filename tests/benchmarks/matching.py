@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_probsr import LinearModel, Matching, law_of, sufficient_reasons
+from sklearn_probsr import LinearModel, Matching, sufficient_reasons
+from sklearn_probsr.extend import law_of
 from tests.benchmarks.anchors import DELTA
 from tests.benchmarks.report import Row, Table, at_least, at_most, seconds, times
 

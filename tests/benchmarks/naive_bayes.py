@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sklearn_probsr import LinearModel, SufficientReasons, Unit, sufficient_reasons
+from sklearn_probsr import LinearModel, Unit, sufficient_reasons
+from sklearn_probsr.results import SufficientReasons
 from tests.benchmarks.cases import DELTA
 from tests.benchmarks.report import Row, Table, seconds
 

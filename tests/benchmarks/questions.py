@@ -14,11 +14,11 @@ from sklearn_probsr import (
     Unit,
     alternatives,
     breaking_set,
-    law_of,
     outlook,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Options
 from sklearn_probsr.questions._alternatives import alternatives_of
 from sklearn_probsr.questions._asked_decision import Decision

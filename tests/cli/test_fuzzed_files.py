@@ -37,7 +37,8 @@ TABLE = pd.DataFrame(
 READ = """
 import resource, sys, warnings
 from pathlib import Path
-from sklearn_probsr import InvalidInputError, ReasonExplanation
+from sklearn_probsr import ReasonExplanation
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.cli._batched_files import open_source
 from sklearn_probsr.cli._table_files import load_table
 from sklearn_probsr.cli._trusted_models import load_model

@@ -40,7 +40,7 @@ def peak(path: Path, how: str = "load_table(path)") -> int:
     code = f"""
 import resource
 from pathlib import Path
-from sklearn_probsr import InvalidInputError
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.cli._batched_files import open_source
 from sklearn_probsr.cli._table_files import load_table
 load_table(Path("small.parquet")), load_table(Path("small.feather"))

@@ -25,7 +25,7 @@ from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from sklearn_probsr import InvalidInputError
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.cli._paths import bearable, check_input, check_output, write_output
 from sklearn_probsr.cli._table_features import features_of, take_columns
 from sklearn_probsr.cli._table_files import load_table

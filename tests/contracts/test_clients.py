@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_probsr import InvalidInputError, SufficientReasonExplainer
+from sklearn_probsr import SufficientReasonExplainer
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import explanation, tumours
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-shap.md"

@@ -12,11 +12,11 @@ from sklearn_probsr import (
     Marginals,
     Matching,
     Product,
-    SufficientReasons,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
+from sklearn_probsr.results import SufficientReasons
 from sklearn_probsr.core.answers import FeatureSets, SetsWriter
 
 

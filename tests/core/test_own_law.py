@@ -16,23 +16,19 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import (
     ArgmaxModel,
-    Enclosure,
-    InvalidInputError,
-    Law,
     LinearModel,
     Product,
     SufficientReasonExplainer,
     SufficientReasonTransformer,
-    View,
     compare,
     guarantee,
     guarantee_curve,
-    law_of,
     make_reason_size_scorer,
-    register_law,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import Enclosure, Law, View, law_of, register_law
 from sklearn_probsr.core import dispatch as _dispatch
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_probsr import InvalidInputError, LinearModel, Matching, outlook, sufficient_reason
+from sklearn_probsr import LinearModel, Matching, outlook, sufficient_reason
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.core.prices import Prices
 
 NAMES = ("a", "b", "c")

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sklearn_probsr import Enclosure
+from sklearn_probsr.extend import Enclosure
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 
 

@@ -17,12 +17,12 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import (
     Comparison,
-    InvalidInputError,
     ReasonExplanation,
     SufficientReasonExplainer,
     SufficientReasonTransformer,
     compare,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 
 COST = {"c": 5, "a": 0.1, "b": 0.2}
 

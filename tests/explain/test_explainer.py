@@ -27,8 +27,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
-    Law,
     LinearModel,
     Marginals,
     Product,
@@ -36,10 +34,11 @@ from sklearn_probsr import (
     SufficientReasonExplainer,
     Uniform,
     Unit,
-    UnreachableError,
     adapt,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import Law
 from sklearn_probsr.core.options import Options
 from sklearn_probsr.explain.jobs import _batches, _sent_once
 from sklearn_probsr.laws.coins._coins import CoinLaw

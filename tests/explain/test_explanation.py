@@ -19,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Product,
@@ -29,6 +28,7 @@ from sklearn_probsr import (
     Unit,
     guarantee,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import (
     FIELDS,
     classifier,

@@ -44,7 +44,7 @@ from sklearn_probsr import (
     plots,
     sufficient_reason,
 )
-from sklearn_probsr.adapters import adapt
+from sklearn_probsr import adapt
 from sklearn_probsr.cli._command import main
 
 NAMES = ["area", "income", "visits"]
@@ -303,7 +303,8 @@ class Length(TransformerMixin, BaseEstimator):
 
 def test_values_that_are_no_numbers():
     """A text that a step makes a number of is told as the text; plots get its code."""
-    from sklearn_probsr.adapters import PerColumn, register_adapter
+    from sklearn_probsr.adapters import PerColumn
+    from sklearn_probsr.extend import register_adapter
 
     register_adapter(Length, lambda step: PerColumn())
     frame = pd.DataFrame({"name": ["Jo", "Alexander", "Al", "Christopher"], "age": [1, 2, 3, 4]})

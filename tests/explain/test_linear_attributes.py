@@ -9,7 +9,8 @@ import pytest
 import shap
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_probsr import InvalidInputError, Marginals, SufficientReasonExplainer
+from sklearn_probsr import Marginals, SufficientReasonExplainer
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import classifier, explainer, mixed, people, tumours
 
 

@@ -16,7 +16,6 @@ from sklearn.metrics import fbeta_score, get_scorer, get_scorer_names
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Matching,
@@ -25,6 +24,7 @@ from sklearn_probsr import (
     compare,
     sufficient_reason,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.cli._trusted_models import ALLOWED
 
 RNG = np.random.default_rng(0)

@@ -29,7 +29,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn_probsr import (
     ArgmaxModel,
     Comparison,
-    InvalidInputError,
     LinearModel,
     ReasonExplanation,
     SufficientReasonExplainer,
@@ -37,6 +36,7 @@ from sklearn_probsr import (
     guarantee,
     plots,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import classifier, explanation, mixed_explanation, tumours
 
 IMAGES = Path(__file__).with_name("images")

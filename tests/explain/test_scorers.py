@@ -12,11 +12,11 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 from sklearn_probsr import (
-    InvalidInputError,
     SufficientReasonExplainer,
     make_guarantee_scorer,
     make_reason_size_scorer,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import classifier, mixed, people, tumours
 
 

@@ -24,7 +24,6 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn_probsr import (
     ArgmaxModel,
     Comparison,
-    InvalidInputError,
     Marginals,
     ReasonExplanation,
     SufficientReasonExplainer,
@@ -35,6 +34,7 @@ from sklearn_probsr import (
     plots,
     to_linear_model,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 
 CLASSIFIERS = [
     LogisticRegression(max_iter=2000),

@@ -21,7 +21,6 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     ReasonExplanation,
     SufficientReasonExplainer,
@@ -29,6 +28,7 @@ from sklearn_probsr import (
     Uniform,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._sparse import SparseRows, one_row, sparse_rows
 from tests.explained import same_reasons

@@ -20,7 +20,6 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Matching,
@@ -31,6 +30,7 @@ from sklearn_probsr import (
     plots,
     sufficient_reason,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.pictures._canvas import BLUE, RED
 from sklearn_probsr.explain.pictures._word_places import places, readable
 

@@ -15,12 +15,12 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     SufficientReasonExplainer,
     SufficientReasonTransformer,
     adapt,
     compare,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 
 TEXTS = ["good server", "bad server may", "good May day", "bad night x9"] * 5
 Y = [1, 0, 1, 0] * 5

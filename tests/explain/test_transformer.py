@@ -27,7 +27,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Matching,
@@ -37,6 +36,7 @@ from sklearn_probsr import (
     Uniform,
     Unit,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.cli._trusted_models import ALLOWED
 from tests.explained import classifier, explanation, mixed, mixed_explanation, people, tumours
 

@@ -12,15 +12,14 @@ import pytest
 from sklearn_probsr import (
     ArgmaxModel,
     Background,
-    Enclosure,
     LinearModel,
     Product,
     SufficientReasonExplainer,
     Unit,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.core import dispatch as _dispatch
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.laws.coins import _coin_view, _coins

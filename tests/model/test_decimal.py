@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Product,
@@ -23,6 +22,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 
 tenths = st.integers(-40, 40).map(lambda n: n / 10)
 

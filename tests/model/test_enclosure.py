@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from sklearn_probsr import Enclosure, InvalidInputError, UndecidedError, Verdict
+from sklearn_probsr.exceptions import InvalidInputError, UndecidedError
+from sklearn_probsr.extend import Enclosure, Verdict
 
 
 def test_a_comparison_has_three_answers():

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_probsr import InvalidInputError, LinearModel
+from sklearn_probsr import LinearModel
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.oracle import Case
 from tests.strategies import cases, models
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_probsr import InvalidInputError
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._texts import is_flat, texts_of
 
 TEXTS = ["good pie", "bad pie", ""]

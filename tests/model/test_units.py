@@ -18,18 +18,17 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Product,
     Uniform,
     Unit,
-    UnreachableError,
     guarantee,
     guarantee_curve,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.laws.sums import _spectra
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples

@@ -15,8 +15,8 @@ from sklearn_probsr import (
     Product,
     Uniform,
     Unit,
-    law_of,
 )
+from sklearn_probsr.extend import law_of
 
 LEVELS = (0.5, 0.75, 0.9, 0.95, 1.0)
 

@@ -17,11 +17,11 @@ from sklearn_probsr import (
     Product,
     Uniform,
     Unit,
-    UnreachableError,
     alternatives,
     breaking_set,
-    law_of,
 )
+from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.extend import law_of
 from tests.questions.decisions import (
     decisions,
     enumerated,

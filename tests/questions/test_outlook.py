@@ -14,15 +14,15 @@ from scipy import sparse
 from sklearn_probsr import (
     ArgmaxModel,
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Matching,
     Product,
     Unit,
-    law_of,
     outlook,
 )
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import law_of
 from tests.questions.decisions import decisions, several_classes
 from tests.thin_units import few_are_thin
 

@@ -9,7 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sklearn_probsr import InvalidInputError, LinearModel, SufficientReasonExplainer, audit
+from sklearn_probsr import LinearModel, SufficientReasonExplainer, audit
+from sklearn_probsr.exceptions import InvalidInputError
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sklearn_probsr import (
-    InvalidInputError,
-    LinearModel,
-    SufficientReasonExplainer,
-    law_of,
-    reason_codes,
-)
+from sklearn_probsr import LinearModel, SufficientReasonExplainer, reason_codes
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import law_of
 
 CODES = {
     "income": ("R1", "Income too low"),

@@ -12,16 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sklearn_probsr import (
-    Enclosure,
-    Law,
-    LinearModel,
-    Product,
-    View,
-    breaking_set,
-    register_law,
-    sufficient_reason,
-)
+from sklearn_probsr import LinearModel, Product, breaking_set, sufficient_reason
+from sklearn_probsr.extend import Enclosure, Law, View, register_law
 from sklearn_probsr.questions import _breaking_sets
 from sklearn_probsr.search._cheapest import _Cheapest
 

@@ -9,19 +9,18 @@ import pytest
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Matching,
     Product,
     ReasonExplanation,
     SufficientReasonExplainer,
     Unit,
-    UnreachableError,
     alternatives,
     breaking_set,
     compare,
     sufficient_reason,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.report.comparison._comparison import Comparison
 
 MODEL = LinearModel([5, 1, -3, 2, -1], threshold=5, feature_names=["a", "b", "c", "d", "e"])

@@ -16,12 +16,12 @@ import pytest
 
 from sklearn_probsr import (
     SufficientReasonExplainer,
-    UnreachableError,
     breaking_set,
     outlook,
     reason_codes,
     sufficient_reason,
 )
+from sklearn_probsr.exceptions import UnreachableError
 from tests.oracle import Listed
 from tests.results import told
 from tests.results.decided import Decided, decided

@@ -19,18 +19,17 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import (
     ArgmaxModel,
-    InvalidInputError,
     LinearModel,
     Matching,
     ReasonExplanation,
     SufficientReasonExplainer,
     Unit,
-    UnreachableError,
     guarantee,
     guarantee_curve,
-    law_of,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.rows import matching

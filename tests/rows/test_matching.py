@@ -18,13 +18,11 @@ from sklearn.preprocessing import OneHotEncoder
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Matching,
     ReasonExplanation,
     SufficientReasonExplainer,
     Unit,
-    UnreachableError,
     compare,
     guarantee,
     guarantee_curve,
@@ -32,6 +30,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.engines._clopper_pearson import clopper_pearson
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.rows import matching

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sklearn_probsr import LinearModel, Matching, law_of
+from sklearn_probsr import LinearModel, Matching
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.rows import matching
 from sklearn_probsr.rows.matching import _best_of_size, _only
 from sklearn_probsr.rows.matching_kernels import Facts, Rules, grown, worth

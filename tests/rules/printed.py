@@ -14,15 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sklearn_probsr import (
-    ArgmaxModel,
-    Background,
-    LinearModel,
-    Product,
-    Rule,
-    Uniform,
-    Unit,
-)
+from sklearn_probsr import ArgmaxModel, Background, LinearModel, Product, Uniform, Unit
+from sklearn_probsr.results import Rule
 
 NUMBER = r"(-?[\d.]+(?:e[-+]?\d+)?)"
 # Labels of a unit with a bin for gaps, and numbers in each bin, its ends among them.

@@ -9,7 +9,6 @@ from hypothesis import given
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Matching,
@@ -17,6 +16,7 @@ from sklearn_probsr import (
     guarantee,
     sufficient_reason,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.questions.decisions import decisions, guarantees
 
 

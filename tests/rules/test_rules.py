@@ -17,9 +17,9 @@ from sklearn_probsr import (
     Product,
     Uniform,
     Unit,
-    law_of,
     sufficient_reason,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rows._sparse_replacement import SparseLaw
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._exact import decimal_fraction

@@ -17,7 +17,6 @@ from scipy import sparse
 from sklearn_probsr import (
     ArgmaxModel,
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Matching,
@@ -25,12 +24,12 @@ from sklearn_probsr import (
     SufficientReasonExplainer,
     Uniform,
     Unit,
-    UnreachableError,
     guarantee,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.leaning import exact_mean
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples

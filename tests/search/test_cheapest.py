@@ -9,7 +9,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sklearn_probsr import Background, LinearModel, UnreachableError, sufficient_reason
+from sklearn_probsr import Background, LinearModel, sufficient_reason
+from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.results._sentence import cost_text
 from sklearn_probsr.search._scout import affordable
 from tests.oracle import Case

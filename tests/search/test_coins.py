@@ -11,15 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_probsr import (
-    Enclosure,
     LinearModel,
-    UnreachableError,
     guarantee,
     guarantee_curve,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.options import Task

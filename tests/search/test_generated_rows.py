@@ -15,14 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sklearn_probsr import (
-    ArgmaxModel,
-    Background,
-    LinearModel,
-    Unit,
-    UnreachableError,
-    sufficient_reason,
-)
+from sklearn_probsr import ArgmaxModel, Background, LinearModel, Unit, sufficient_reason
+from sklearn_probsr.exceptions import UnreachableError
 from tests.interpreted import examples
 
 CASES = 20_000 if os.environ.get("SKLEARN_PROBSR_CASES") == "whole" else examples(240)

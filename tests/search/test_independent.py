@@ -13,19 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_probsr import (
-    InvalidInputError,
     LinearModel,
     Marginals,
     Product,
     Uniform,
     Unit,
-    UnreachableError,
     guarantee,
     guarantee_curve,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples

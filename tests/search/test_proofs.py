@@ -15,17 +15,16 @@ from hypothesis import strategies as st
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Product,
-    SufficientReason,
     Unit,
-    UnreachableError,
     guarantee,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.results import SufficientReason
 from sklearn_probsr.core.options import Effort, Limits
 from sklearn_probsr.laws.rows import _rows_prover
 from sklearn_probsr.model._exact import decimal_fraction

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from sklearn_probsr import Background, LinearModel, Unit, law_of
+from sklearn_probsr import Background, LinearModel, Unit
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.options import Effort, Limits, Task
 from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound

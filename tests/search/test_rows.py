@@ -16,15 +16,14 @@ from sklearn.linear_model import LogisticRegression
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Unit,
-    UnreachableError,
     guarantee,
     guarantee_curve,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.laws.rows._rows_prover import RowsProver
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples

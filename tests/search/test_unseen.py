@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sklearn_probsr import (
-    SufficientReason,
-    UnreachableError,
-    alternatives,
-    breaking_set,
-    guarantee,
-    sufficient_reason,
-)
+from sklearn_probsr import alternatives, breaking_set, guarantee, sufficient_reason
+from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.results import SufficientReason
 from tests.rival_classes import nothing_counted
 from tests.thin_units import few_are_thin
 from tests.unseen import Asked, Unseen, seeds

@@ -21,14 +21,14 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import (
     Additive,
-    InvalidInputError,
     Marginals,
     SufficientReasonExplainer,
     adapt,
-    register_adapter,
     sufficient_reason,
     to_linear_model,
 )
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import register_adapter
 from sklearn_probsr.adapters import Categories, Steps
 from sklearn_probsr.adapters._registry import _entries
 

@@ -30,7 +30,8 @@ from sklearn.preprocessing import OneHotEncoder, PowerTransformer, StandardScale
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
+from sklearn_probsr import SufficientReasonExplainer, adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.adapters.classifiers._trees import float32_cuts
 
 RNG = np.random.default_rng(0)

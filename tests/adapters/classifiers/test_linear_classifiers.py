@@ -18,12 +18,8 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.svm import SVC, NuSVC
 
-from sklearn_probsr import (
-    InvalidInputError,
-    SufficientReasonExplainer,
-    adapt,
-    to_linear_model,
-)
+from sklearn_probsr import SufficientReasonExplainer, adapt, to_linear_model
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.cases import VERTICES, fitted, others, plain, quietly, targets, with_ties
 
 CLASSIFIERS = {**plain(), **others()}

@@ -15,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from sklearn_probsr import InvalidInputError, adapt, to_linear_model
+from sklearn_probsr import adapt, to_linear_model
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.cases import VERTICES, fitted
 
 LABELS = np.array(["ant", "bee", "cow", "dog"])

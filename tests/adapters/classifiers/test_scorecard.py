@@ -9,11 +9,11 @@ import pytest
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     SufficientReasonExplainer,
     scorecard,
     sufficient_reason,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 
 TABLE = pd.DataFrame(
     {

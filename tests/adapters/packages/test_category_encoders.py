@@ -11,7 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_probsr import InvalidInputError, adapt
+from sklearn_probsr import adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import TABLE, THREE, TWO, agree, by_force, unseen
 
 ce = pytest.importorskip("category_encoders", reason="category-encoders is not installed")

@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_probsr import InvalidInputError, adapt
+from sklearn_probsr import adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import RNG, TABLE, THREE, TWO, agree, by_force, unseen
 
 pytest.importorskip("feature_engine", reason="feature-engine is not installed")

@@ -10,7 +10,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from sklearn_probsr import InvalidInputError, adapt
+from sklearn_probsr import adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.cli._trusted_models import load_model
 from tests.adapters.packages.cases import TABLE, TWO
 

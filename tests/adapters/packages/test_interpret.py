@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_probsr import InvalidInputError, adapt
+from sklearn_probsr import adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import PLAIN, TABLE, THREE, TWO, agree, unseen
 
 pytest.importorskip("interpret.glassbox", reason="interpret-core is not installed")

@@ -11,7 +11,8 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
+from sklearn_probsr import SufficientReasonExplainer, adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import PLAIN, RNG, TABLE, THREE, TWO, N, agree, unseen
 
 pytest.importorskip("lightgbm", reason="lightgbm is not installed")

@@ -10,7 +10,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
+from sklearn_probsr import SufficientReasonExplainer, adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import RNG, TABLE, TWO, N, agree, unseen
 
 pytest.importorskip("optbinning", reason="optbinning is not installed")

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sklearn_probsr import InvalidInputError, adapt
+from sklearn_probsr import adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.adapters import Threshold
 from tests.adapters.packages.cases import agree
 

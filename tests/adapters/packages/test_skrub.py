@@ -12,7 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
-from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
+from sklearn_probsr import SufficientReasonExplainer, adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import RNG, TABLE, TWO, N, agree, by_force, unseen
 
 pytest.importorskip("skrub", reason="skrub is not installed")

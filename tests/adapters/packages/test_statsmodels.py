@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_probsr import InvalidInputError, SufficientReasonExplainer, adapt
+from sklearn_probsr import SufficientReasonExplainer, adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.adapters import Threshold
 from tests.adapters.packages.cases import RNG, TABLE, TWO, N
 

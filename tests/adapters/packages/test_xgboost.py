@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import FixedThresholdClassifier
 
-from sklearn_probsr import InvalidInputError, adapt
+from sklearn_probsr import adapt
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import PLAIN, RNG, TABLE, THREE, TWO, agree, unseen
 
 pytest.importorskip("xgboost", reason="xgboost is not installed")

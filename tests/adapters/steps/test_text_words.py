@@ -21,13 +21,8 @@ from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import Binarizer, MaxAbsScaler, OneHotEncoder
 
-from sklearn_probsr import (
-    InvalidInputError,
-    SufficientReasonExplainer,
-    Uniform,
-    adapt,
-    to_linear_model,
-)
+from sklearn_probsr import SufficientReasonExplainer, Uniform, adapt, to_linear_model
+from sklearn_probsr.exceptions import InvalidInputError
 
 TEXTS = [
     "the server and the proxy", "good proxy server server", "bad apple pie", "apple and pear pie",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_probsr import Enclosure
+from sklearn_probsr.extend import Enclosure
 from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.engines.coins import _fourier
 from sklearn_probsr.engines.coins._deficits import SubsetSum

@@ -6,7 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from sklearn_probsr import LinearModel, Product, law_of
+from sklearn_probsr import LinearModel, Product
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines.sums._context import compare
 from sklearn_probsr.engines.sums._stochastic_order import within

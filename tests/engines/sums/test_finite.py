@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_probsr import Enclosure
+from sklearn_probsr.extend import Enclosure
 from sklearn_probsr.engines._level import ANY
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.engines.coins._fourier import fourier as coins

@@ -14,18 +14,17 @@ from scipy import sparse
 
 from sklearn_probsr import (
     Comparison,
-    InvalidInputError,
     LinearModel,
     Matching,
     ReasonExplanation,
     SufficientReasonExplainer,
     SufficientReasonTransformer,
-    UnreachableError,
     compare,
     make_reason_size_scorer,
     plots,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from tests.explained import classifier, mixed, people, same_reasons, tumours
 
 BAD = (3, 8)

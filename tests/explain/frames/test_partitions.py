@@ -16,13 +16,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from sklearn_probsr import (
-    InvalidInputError,
-    LinearModel,
-    Marginals,
-    Matching,
-    SufficientReasonExplainer,
-)
+from sklearn_probsr import LinearModel, Marginals, Matching, SufficientReasonExplainer
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import classifier, explainer, mixed, people, tumours
 
 COLUMNS = [

@@ -14,12 +14,12 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import (
     Comparison,
-    InvalidInputError,
     LinearModel,
     ReasonExplanation,
     SufficientReasonExplainer,
     compare,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._row_index import built_index
 from sklearn_probsr.results._checked_json import UnsoundError
 from sklearn_probsr.results._row_labels import checked_labels, plain_labels

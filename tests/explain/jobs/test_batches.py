@@ -18,11 +18,11 @@ from sklearn_probsr import (
     Matching,
     Product,
     SufficientReasonExplainer,
-    SufficientReasons,
     Uniform,
     Unit,
     sufficient_reasons,
 )
+from sklearn_probsr.results import SufficientReasons
 from sklearn_probsr.model._exact import row_sums
 
 N = 8

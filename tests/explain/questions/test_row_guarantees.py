@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from sklearn_probsr import (
-    InvalidInputError,
     LinearModel,
     SufficientReasonExplainer,
     guarantee,
     guarantee_curve,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import mixed, people
 
 MODEL = LinearModel([5.0, 1.0, -3.0, 2.0, -1.0], 2.5)

@@ -13,13 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sklearn_probsr import (
-    InvalidInputError,
-    LinearModel,
-    SufficientReasonExplainer,
-    Unit,
-    alternatives,
-)
+from sklearn_probsr import LinearModel, SufficientReasonExplainer, Unit, alternatives
+from sklearn_probsr.exceptions import InvalidInputError
 
 
 @pytest.fixture(scope="module")

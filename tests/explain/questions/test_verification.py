@@ -11,13 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sklearn_probsr import (
-    Background,
-    InvalidInputError,
-    LinearModel,
-    Marginals,
-    SufficientReasonExplainer,
-)
+from sklearn_probsr import Background, LinearModel, Marginals, SufficientReasonExplainer
+from sklearn_probsr.exceptions import InvalidInputError
 
 
 @pytest.fixture(scope="module")

@@ -22,19 +22,18 @@ from sklearn.preprocessing import (
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Matching,
     Product,
     ReasonExplanation,
-    RuleCover,
-    Rules,
     SufficientReasonExplainer,
     Unit,
     plots,
-    register_law,
     sufficient_reason,
 )
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import register_law
+from sklearn_probsr.results import RuleCover, Rules
 from sklearn_probsr.results._checked_json import UnsoundError
 from sklearn_probsr.results._told_categories import read_categories
 from tests.core.test_own_law import Mixture, MixtureLaw

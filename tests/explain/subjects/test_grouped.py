@@ -15,7 +15,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sklearn_probsr import (
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Product,
@@ -24,6 +23,7 @@ from sklearn_probsr import (
     compare,
     group_dummies,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 
 WEIGHTS, GROUPS = [5, -3, 2, 4, -1], {"pair": ["x1", "x3"]}
 

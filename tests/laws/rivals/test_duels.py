@@ -15,18 +15,17 @@ from hypothesis import strategies as st
 from sklearn_probsr import (
     ArgmaxModel,
     Background,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Product,
     Unit,
-    UnreachableError,
     guarantee,
     guarantee_curve,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from tests.rival_classes import nothing_counted
 
 # Numbers of one class that are far below those of another are rounded, as a warning says.

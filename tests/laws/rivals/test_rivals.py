@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sklearn_probsr import ArgmaxModel, Marginals, Unit, law_of, sufficient_reason
+from sklearn_probsr import ArgmaxModel, Marginals, Unit, sufficient_reason
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rivals._duels import IndependentDuels
 from sklearn_probsr.laws.rivals._pairs import PairedSets
 from tests.rival_classes import DELTA, Rivals, check, pairs_alone, told_by_pairs

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_probsr import ArgmaxModel, Marginals, Unit, law_of
+from sklearn_probsr import ArgmaxModel, Marginals, Unit
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rivals._rival_costs import together
 from sklearn_probsr.laws.rivals._summed_pairs import summed_duel
 from sklearn_probsr.laws.rivals._thin_duels import ThinDuels

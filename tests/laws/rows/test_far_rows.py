@@ -17,12 +17,12 @@ from sklearn_probsr import (
     Background,
     LinearModel,
     Unit,
-    UnreachableError,
     guarantee,
     guarantee_curve,
-    law_of,
     sufficient_reason,
 )
+from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 

@@ -16,10 +16,10 @@ from sklearn_probsr import (
     LinearModel,
     Unit,
     guarantee,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.engines.rows._floors import signs_of
 from sklearn_probsr.laws.rows._ledger import Ledger
 from sklearn_probsr.model._exact import decimal_fraction

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sklearn_probsr import (
     ArgmaxModel,
     Background,
-    InvalidInputError,
     LinearModel,
     ReasonExplanation,
     SufficientReasonExplainer,
@@ -23,6 +22,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws.rows import _part_prover, _parted_view, _rival_rows
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples, long_loops

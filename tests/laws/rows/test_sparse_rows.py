@@ -19,9 +19,9 @@ from sklearn_probsr import (
     Unit,
     guarantee,
     guarantee_curve,
-    law_of,
     sufficient_reason,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.laws.rows import _sparse_replacement
 from sklearn_probsr.laws.rows._sparse_prover import SparseProver

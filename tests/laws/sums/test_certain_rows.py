@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sklearn_probsr import LinearModel, Marginals, Uniform, Unit, law_of, sufficient_reasons
+from sklearn_probsr import LinearModel, Marginals, Uniform, Unit, sufficient_reasons
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.search._local import search
 

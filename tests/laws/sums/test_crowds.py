@@ -13,10 +13,10 @@ from sklearn_probsr import (
     Marginals,
     Unit,
     guarantee,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws._contributions import Listed
 from sklearn_probsr.laws.sums import _crowds
 from sklearn_probsr.laws.sums._crowd_costs import CrowdCosts

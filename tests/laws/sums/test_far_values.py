@@ -12,9 +12,9 @@ from sklearn_probsr import (
     Marginals,
     Unit,
     guarantee,
-    law_of,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums import _crowds, _far_values
 from sklearn_probsr.laws.sums._crowds import Crowds
 from sklearn_probsr.laws.sums._far_values import inner_of

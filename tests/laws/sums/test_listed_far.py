@@ -14,9 +14,9 @@ from sklearn_probsr import (
     Product,
     Unit,
     guarantee,
-    law_of,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.engines.sums._far import far_change
 from sklearn_probsr.laws._contributions import Listed
 from sklearn_probsr.laws.sums import _listed_far, _spectra

@@ -18,10 +18,10 @@ from sklearn_probsr import (
     Product,
     Unit,
     guarantee,
-    law_of,
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums import _thin_path, _thin_spectrum
 from sklearn_probsr.laws.sums._thin_independent import ThinLaw
 from sklearn_probsr.model._exact import decimal_fraction

@@ -12,14 +12,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_probsr import (
-    Background,
-    Comparison,
-    InvalidInputError,
-    LinearModel,
-    Marginals,
-    compare,
-)
+from sklearn_probsr import Background, Comparison, LinearModel, Marginals, compare
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.report.comparison.test_compare import DELTA, small, truths
 
 NAMES = ["job", "home", "debt", "late", "age", "sex"]

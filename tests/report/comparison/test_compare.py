@@ -19,16 +19,15 @@ from sklearn_probsr import (
     ArgmaxModel,
     Background,
     Comparison,
-    InvalidInputError,
     LinearModel,
     Marginals,
     Product,
     Uniform,
     Unit,
-    UnreachableError,
     compare,
-    law_of,
 )
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.report.comparison._growth import LEVELS
 from tests.oracle import UnitCase

@@ -16,11 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn_probsr import (
     ArgmaxModel,
     Comparison,
-    InvalidInputError,
     Marginals,
     SufficientReasonExplainer,
     compare,
 )
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.report.comparison import _wide_tables
 from sklearn_probsr.report.comparison._compare import compare_explained

@@ -14,14 +14,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from sklearn_probsr import (
-    Audit,
     Comparison,
-    InvalidInputError,
     LinearModel,
     SufficientReasonExplainer,
     audit,
     compare,
 )
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.results import Audit
 from tests.report.page.test_page import HOSTILE, Parsed
 
 JOB = HOSTILE[1]
