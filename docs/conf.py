@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import sklearn_probsr
+from sklearn_probsr import exceptions, extend, results
 
 PACKAGE = "sklearn_probsr"
 HERE = Path(__file__).resolve().parent
@@ -25,6 +26,7 @@ extensions = [
     "llms_txt",
     "mathml",
     "notebooks",
+    "public_names",
     "source_links",
 ]
 exclude_patterns = ["_build", "_templates", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
@@ -44,9 +46,14 @@ nitpick_ignore_regex = [
 ]
 
 # Attributes are told in the docstring of their class, and have no place of their own.
+PUBLIC = [
+    getattr(module, name)
+    for module in (sklearn_probsr, results, extend, exceptions)
+    for name in module.__all__
+]
 nitpick_ignore = [
     ("py:obj", told)
-    for kind in (getattr(sklearn_probsr, name) for name in sklearn_probsr.__all__)
+    for kind in PUBLIC
     if isinstance(kind, type)
     for name in {*dir(kind), *getattr(kind, "__dataclass_fields__", ())}
     if not callable(getattr(kind, name, None))
@@ -65,7 +72,7 @@ autosummary_context = {
             and inspect.isroutine(getattr(kind, name))
             and str(getattr(getattr(kind, name), "__module__", "")).startswith(PACKAGE)
         ]
-        for kind in (getattr(sklearn_probsr, name) for name in sklearn_probsr.__all__)
+        for kind in PUBLIC
         if isinstance(kind, type)
     }
 }

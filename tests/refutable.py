@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from sklearn_probsr import LinearModel, Marginals, Product, Uniform, Unit
-from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.distributions._completions import Distribution
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums._refuter import Refuter
 from tests.interpreted import INTERPRETED
 from tests.oracle import Costly

@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 import sklearn_probsr
-from sklearn_probsr import compare
+from sklearn_probsr import adapters, compare, exceptions, extend, plots, results
 from tests.layout import CORE, LATE, PACKAGE, ROOT, SHELLS, imports, module_names
 
+PUBLIC_MODULES = (sklearn_probsr, adapters, exceptions, extend, plots, results)
 FOREIGN_TO_CORE = {"matplotlib", "pandas", "shap", "sklearn"}
 
 TOP_LEVEL = {
@@ -270,20 +271,35 @@ def docstring_problems(name: str, obj: object) -> list[str]:
 @pytest.mark.smoke
 def test_public_names_resolve():
     """`__all__` is sorted, and each name in it exists and has a docstring of its own."""
-    public = list(sklearn_probsr.__all__)
-    assert public == sorted(set(public))
-    for name in public:
-        doc = getattr(sklearn_probsr, name).__doc__
-        # A dataclass without a docstring gets its signature for one.
-        assert doc, f"{name} has no docstring"
-        assert not doc.startswith(f"{name}("), f"{name} has no docstring"
+    for module in PUBLIC_MODULES:
+        public = list(module.__all__)
+        assert public == sorted(set(public))
+        for name in public:
+            doc = getattr(module, name).__doc__
+            # A dataclass without a docstring gets its signature for one.
+            assert doc, f"{name} has no docstring"
+            assert not doc.startswith(f"{name}("), f"{name} has no docstring"
+
+
+@pytest.mark.smoke
+def test_each_public_name_has_one_place():
+    """At most 32 names are what people call; every other stands in one public module."""
+    assert len(sklearn_probsr.__all__) <= 32
+    assert dir(sklearn_probsr) == sorted([*sklearn_probsr.__all__, "__version__"])
+    every = [name for module in PUBLIC_MODULES for name in module.__all__]
+    assert len(every) == len(set(every))
+    for module in PUBLIC_MODULES:
+        for name in set(every).difference(module.__all__):
+            found = getattr(module, name, None)
+            assert found is None or inspect.ismodule(found), f"{module.__name__} has {name}"
 
 
 def test_docstrings_agree_with_signatures():
     """Public functions document parameters and returns, with the defaults they really have."""
     problems = []
-    for name in sklearn_probsr.__all__:
-        problems += docstring_problems(name, getattr(sklearn_probsr, name))
+    for module in PUBLIC_MODULES:
+        for name in module.__all__:
+            problems += docstring_problems(name, getattr(module, name))
     assert not problems, "\n".join(sorted(problems))
 
 

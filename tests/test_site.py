@@ -36,13 +36,13 @@ def test_broken_links_are_found(tmp_path: Path):
 
 
 def test_the_reference_has_every_public_name():
-    """All that can be imported, and every function of plots and adapters."""
-    from sklearn_probsr import adapters, plots
+    """All that can be imported: from the package, and from each of its public modules."""
+    from sklearn_probsr import adapters, exceptions, extend, plots, results
 
     told = set(re.findall(r"^   ([\w.]+)$", (DOCS / "api.md").read_text(), re.MULTILINE))
     public = set(sklearn_probsr.__all__) - {"plots"}
-    inside = {f"plots.{name}" for name in plots.__all__}
-    inside |= {f"adapters.{name}" for name in set(adapters.__all__) - public}
+    modules = (adapters, exceptions, extend, plots, results)
+    inside = {f"{m.__name__.partition('.')[2]}.{name}" for m in modules for name in m.__all__}
     assert told == public | inside
 
 
@@ -88,9 +88,11 @@ def bare(doc: str, title: str) -> list[str]:
 
 def test_every_parameter_says_what_it_means():
     """Those of public functions, classes and methods, and attributes too."""
+    from sklearn_probsr import adapters, exceptions, extend, results
+
     public: dict[str, object] = {}
-    for name in sklearn_probsr.__all__:
-        kind = getattr(sklearn_probsr, name)
+    everywhere = (sklearn_probsr, adapters, exceptions, extend, results)
+    for name, kind in ((name, getattr(m, name)) for m in everywhere for name in m.__all__):
         public |= (
             {f"{name}.{k}": getattr(kind, k) for k in kind.__all__}
             if inspect.ismodule(kind)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from sklearn_probsr.core import dispatch as _dispatch
+from sklearn_probsr.laws import _makers
 from sklearn_probsr.laws.sums import _thin_spectrum
 from sklearn_probsr.model import _sparse
 
@@ -17,7 +17,7 @@ def few_are_thin() -> Iterator[None]:
     """Take few units, and small tables, as many and large ones; some are divided out."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_sparse, "_FEW_CELLS", -1)
-        patch.setattr(_dispatch, "_MANY_UNITS", -1)
+        patch.setattr(_makers, "_MANY_UNITS", -1)
         patch.setattr(_thin_spectrum, "_MOSTLY", 0.7)
         patch.setattr(_thin_spectrum, "_DEGREE", 2**9)
         yield

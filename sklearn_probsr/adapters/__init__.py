@@ -1,17 +1,15 @@
-"""Adapters: a fitted scikit-learn classifier or Pipeline becomes a linear model over units."""
+"""Adapters: a fitted scikit-learn classifier or Pipeline becomes a linear model over units.
 
-from sklearn_probsr.adapters._adapt import adapt, to_linear_model
-from sklearn_probsr.adapters._adapted import Adapted
+Here is what an adapter of one's own declares; `sklearn_probsr.extend` has `register_adapter`.
+"""
+
+from sklearn_probsr.adapters import _adapt as _adapt  # with which all adapters are registered
 from sklearn_probsr.adapters._declarations import Affine, Linear, PerColumn, Words
-from sklearn_probsr.adapters._registry import register_adapter
 from sklearn_probsr.adapters._supported import support_table
-from sklearn_probsr.adapters.classifiers._additive import Additive
 from sklearn_probsr.adapters.classifiers._shapes import Categories, Steps
 from sklearn_probsr.adapters.classifiers._threshold import Threshold
 
 __all__ = [
-    "Adapted",
-    "Additive",
     "Affine",
     "Categories",
     "Linear",
@@ -19,8 +17,5 @@ __all__ = [
     "Steps",
     "Threshold",
     "Words",
-    "adapt",
-    "register_adapter",
     "support_table",
-    "to_linear_model",
 ]

@@ -32,7 +32,9 @@ class Affine:
     Parameters
     ----------
     matrix : array-like or sparse of shape (columns out, columns in)
+        The slopes.
     offset : float or array-like of shape (columns out,), default=0.0
+        What is added.
     """
 
     matrix: Any
@@ -116,6 +118,7 @@ class Words:
     counter : transformer or None, default=None
         What counts the words, if the columns are ``scale`` times its own.
     scale : array-like of shape (words,) or None, default=None
+        What each column is a multiple of its count by; None: 1.
     """
 
     words: Sequence[str]
@@ -141,13 +144,19 @@ class Linear:
     Parameters
     ----------
     coef : array-like or sparse of shape (scores, columns)
+        The weights of each score.
     intercept : float or array-like of shape (scores,)
+        What is added to each score.
     classes : sequence of labels, default=(0, 1)
+        What is decided, in the order of the scores.
     strict : bool, default=True
+        How a tie is broken, as told above.
     cut : float, default=0.0
+        What the score of two classes is compared with.
     probability : callable or None, default=None
         The second class's probability as a function of the score, never falling.
     duels : bool, default=False
+        Whether there is one score for every pair of classes.
     precision : float, default=2.220446049250313e-16
         The rounding unit in which the scores are computed.
     slack : float, default=0.0

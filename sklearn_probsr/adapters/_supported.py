@@ -13,7 +13,12 @@ SKLEARN = "1.6"
 
 
 def support_table() -> str:
-    """Return the tables of what this package itself supports, in Markdown."""
+    """Return the tables of what this package itself supports, in Markdown.
+
+    Returns
+    -------
+    str
+    """
     own = [entry for entry in entries() if not entry.package]
     foreign = [entry for entry in entries() if entry.package]
     lines = [f"Of scikit-learn, from {SKLEARN} on:", ""]

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn_probsr.cli._csv_files import csv_chunks
 from sklearn_probsr.cli._packed_tables import (
     check_parquet,
+    framed,
     parquet_dataset,
     reading,
     written_out,
@@ -97,18 +98,18 @@ class Source(ABC):
 class _Parquet(Source):
     """Parquet, in a file or in a folder of files."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, exact: Collection[str] = ()) -> None:
         with reading(path, "Parquet"):
             files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
             self.files = [f for f in files if not _is_hidden(f.relative_to(path))]
             if not self.files:
                 raise InvalidInputError(f"{path} is a folder without Parquet files.")
             for file in self.files:
-                check_parquet(file, whole=False)
+                check_parquet(file, BATCH)
             root = {"partition_base_dir": str(path)} if path.is_dir() else {}
             self._data, self._schema = parquet_dataset(self.files, **root)
             self.rows = int(self._data.count_rows())
-        self._path = path
+        self._path, self._exact = path, exact
         if not self.rows:
             raise InvalidInputError(f"{path} has no rows.")
 
@@ -131,11 +132,11 @@ class _Parquet(Source):
                 held += batch.num_rows
                 while held >= BATCH:
                     table = pa.Table.from_batches(waiting)
-                    yield _frame(table.slice(0, BATCH))
+                    yield _frame(table.slice(0, BATCH), self._exact)
                     rest = table.slice(BATCH)
                     waiting, held = rest.to_batches(), rest.num_rows
             if held:
-                yield _frame(pa.Table.from_batches(waiting))
+                yield _frame(pa.Table.from_batches(waiting), self._exact)
 
 
 class _Csv(Source):
@@ -176,20 +177,20 @@ def open_source(path: Path, sep: str | None, texts: Collection[str] = ()) -> Sou
     sep : str or None
         What is between the fields of a CSV.
     texts : collection of str, default=()
-        Columns of a CSV that are read as they are written.
+        Columns of a CSV that are read as they are written; see `load_table` of other files.
     """
     if path.is_dir():
-        return _Parquet(path)
+        return _Parquet(path, texts)
     check_input(path)
     if _is_parquet(path):
-        return _Parquet(path)
+        return _Parquet(path, texts)
     if path.stat().st_size <= _LARGE or path.suffix.lower() == ".feather":
         return _Whole(path, sep, texts)
     return _Csv(path, sep, texts)
 
 
-def _frame(table: Any) -> Any:
-    frame = table.to_pandas().reset_index(drop=True)
+def _frame(table: Any, exact: Collection[str]) -> Any:
+    frame = framed(table, exact).reset_index(drop=True)
     frame.columns = [str(name) for name in frame.columns]
     return frame
 

@@ -10,10 +10,14 @@ from sklearn_probsr.model._checks import listing
 
 __all__ = ["label_text", "named_classes"]
 
+# Floats tell all whole numbers below this one apart.
+_EXACT = 2.0**53
+
 
 def label_text(label: Any) -> str:
     """Return a class as one types it; a whole number is one also where others are missing."""
-    return f"{label:g}" if isinstance(label, float) and label.is_integer() else str(label)
+    whole = isinstance(label, float) and label.is_integer() and abs(label) < _EXACT
+    return str(int(label)) if whole else str(label)
 
 
 def named_classes(model: Any, request: Request) -> tuple[Any, Any]:

@@ -45,8 +45,8 @@ def csv_chunks(
 
     chosen = sep or ("\t" if path.suffix.lower() == ".tsv" else ",")
     _check_lines(path)
-    _check_width(path, chosen)
     settings = {"sep": chosen, "encoding": "utf-8-sig", "engine": "c", "index_col": False}
+    _check_width(path, settings)
     names: list[str] = []
     try:
         head = pd.read_csv(path, header=None, nrows=1, dtype=str, na_filter=False, **settings)
@@ -108,16 +108,19 @@ def _named(table: Any, names: list[str]) -> Any:
     return table
 
 
-def _check_width(path: Path, sep: str) -> None:
+def _check_width(path: Path, settings: dict[str, Any]) -> None:
     """Refuse more columns than a table has, before they are named."""
-    with path.open("rb") as file:
-        first = file.readline(LONGEST_LINE)
-    columns = first.partition(b"\r")[0].count(sep.encode()) + 1
-    if columns > MOST_COLUMNS:
-        raise InvalidInputError(
-            f"{path} has {columns:,} columns, and at most {MOST_COLUMNS:,} are read. Of texts, "
-            "make one column, which a vectorizer in the model takes apart."
-        )
+    import pandas as pd
+
+    beyond = {"header": None, "nrows": 1, "usecols": [MOST_COLUMNS], "dtype": str}
+    try:  # whose line ends and quotes are to count as when it reads the names
+        pd.read_csv(path, na_filter=False, **beyond, **settings)
+    except ValueError:  # there is no such column, or there are worse faults, told below
+        return
+    raise InvalidInputError(
+        f"{path} has more than {MOST_COLUMNS:,} columns, and no more are read. Of texts, make one "
+        "column, which a vectorizer in the model takes apart."
+    )
 
 
 def _check_lines(path: Path) -> None:

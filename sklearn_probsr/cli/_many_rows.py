@@ -18,6 +18,7 @@ from sklearn_probsr.cli._case import Case
 from sklearn_probsr.cli._case_files import load_case, split
 from sklearn_probsr.cli._class_labels import label_text
 from sklearn_probsr.cli._finished_parts import Parts, digest, stamps
+from sklearn_probsr.cli._packed_tables import framed
 from sklearn_probsr.cli._paths import check_output, write_output
 from sklearn_probsr.cli._request import Request
 from sklearn_probsr.cli._table_features import features_of
@@ -235,6 +236,7 @@ class _Told:
             "data": str(self._request.data),
             "delta": self._request.delta,
             **self._request.told_costs,
+            **run.explainer.scope.column,
             "distribution": str(run.explainer.distribution),
         }
         return summed_up(about, run.rows, np.concatenate(self.sizes), np.concatenate(self.claims))
@@ -258,6 +260,6 @@ def _write(run: _Run, told: _Told, path: Path, raw: bool) -> None:
     def as_csv(file: Any) -> None:
         for k, table in enumerate(run.parts.tables(run.n_parts)):
             told.count(table)
-            file.write(to_csv(table.to_pandas(), raw, header=k == 0))
+            file.write(to_csv(framed(table, table.column_names), raw, header=k == 0))
 
     atomically(path, as_parquet if path.suffix.lower() == ".parquet" else as_csv)

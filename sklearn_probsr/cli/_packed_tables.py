@@ -9,7 +9,7 @@ cells refer to is added up when the values are known, before they are written ou
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from sklearn_probsr.results._checked_json import UnsoundError
 
 __all__ = [
     "check_parquet",
+    "framed",
     "parquet_dataset",
     "read_feather",
     "read_parquet",
@@ -32,8 +33,8 @@ __all__ = [
 
 # What a cell takes in memory: a number, and an object of Python's.
 _NUMBER, _OBJECT = 8, 64
-# Fields of the header of a page, and the kind of page that has each value once.
-_SIZE, _PACKED, _DICTIONARY = 2, 3, 2
+# Fields of the header of a page.
+_SIZE, _PACKED = 2, 3
 
 
 @contextmanager
@@ -90,26 +91,61 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
+def _is_bytes(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def framed(table: Any, exact: Collection[str] = ()) -> Any:
+    """Return an Arrow table as a frame; whole numbers of ``exact`` columns are so beside gaps."""
+    import pandas as pd
+    import pyarrow as pa
+
+    frame = table.to_pandas()
+    for k, field in enumerate(table.schema):
+        if field.name in exact and pa.types.is_integer(field.type) and table.column(k).null_count:
+            frame[field.name] = pd.Series(table.column(k).to_pylist(), frame.index, dtype=object)
+    return frame
+
+
 def written_out(table: Any, files: list[Path], schema: Any) -> Any:
     """Return a table or a batch as a schema has it, its texts written out, if that is bearable."""
     import pyarrow as pa
-    from pyarrow import compute
 
     size = 0
     for column in table.columns:
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        for chunk in chunks:
-            if pa.types.is_dictionary(chunk.type) and _is_text(chunk.type.value_type):
-                lengths = compute.binary_length(chunk.dictionary).cast(pa.int64())
-                size += compute.sum(lengths.take(chunk.indices)).as_py() or 0
-            elif _is_view(chunk.type):
-                views = np.frombuffer(chunk.buffers()[1], np.int32).reshape(-1, 4)
-                size += int(views[chunk.offset : chunk.offset + len(chunk), 0].sum(dtype=np.int64))
-            elif "view" in str(chunk.type) or "run_end" in str(chunk.type):
-                raise UnsoundError(f"a column of {chunk.type} may hold the same values many times")
-            size += chunk.nbytes
+        size += sum(_meant(chunk) + chunk.nbytes for chunk in chunks)
     _check_bytes(files, size)
     return table.cast(schema)
+
+
+def _meant(cells: Any) -> int:
+    """Return how many bytes of texts cells refer to, however deep inside."""
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    kind, parts, size = cells.type, [], 0
+    if isinstance(cells, pa.ExtensionArray):
+        parts = [cells.storage]
+    elif _is_view(kind):
+        views = np.frombuffer(cells.buffers()[1], np.int32).reshape(-1, 4)
+        size = int(views[cells.offset : cells.offset + len(cells), 0].sum(dtype=np.int64))
+    elif types.is_dictionary(kind) and (_is_text(kind.value_type) or _is_bytes(kind.value_type)):
+        lengths = compute.binary_length(cells.dictionary).cast(pa.int64())
+        size = compute.sum(lengths.take(cells.indices)).as_py() or 0
+    elif types.is_dictionary(kind):
+        parts = [cells.dictionary]
+    elif types.is_map(kind):
+        parts = [cells.keys, cells.items]
+    elif types.is_struct(kind):
+        parts = cells.flatten()
+    elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        parts = [cells.flatten()]
+    elif types.is_nested(kind) or types.is_run_end_encoded(kind):
+        raise UnsoundError(f"a column of {kind} may hold the same values many times")
+    return size + sum(map(_meant, parts))
 
 
 # --- Parquet ---------------------------------------------------------------------------------
@@ -122,12 +158,12 @@ def read_parquet(path: Path) -> Any:
     return written_out(data.to_table(), [path], schema)
 
 
-def check_parquet(path: Path, whole: bool = True) -> None:
-    """Refuse a Parquet file that unpacks to too much: all of it, or what is read at once."""
+def check_parquet(path: Path, batch: int | None = None) -> None:
+    """Refuse a Parquet file that unpacks to too much: all of it, or what a batch of rows reads."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file, path.open("rb") as content:
-        about, size = file.metadata, 0
+        about, size, whole = file.metadata, 0, batch is None
         if whole:
             _check_cells(path, about.num_rows, file.schema_arrow.types)
         with mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as inside:
@@ -139,19 +175,18 @@ def check_parquet(path: Path, whole: bool = True) -> None:
                     pages = list(_pages(inside, chunk))
                     sizes = [page[_SIZE] for page in pages]
                     size += sum(sizes) if whole else max(sizes, default=0)
-                    if file.schema.column(column).max_repetition_level:
-                        size += _repeated(pages, chunk.physical_type)
+                    size += _values(pages, file.schema.column(column), batch)
                     _check_bytes([path], size)
                 size = size if whole else 0
 
 
-def _repeated(pages: list[dict[int, Any]], kind: str) -> int:
-    """Return what the values of lists may take: there may be any number of them in a row."""
+def _values(pages: list[dict[int, Any]], column: Any, rows: int | None) -> int:
+    """Return what values may take that pages refer to: in lists there may be any number of them."""
     n: int = sum((page.get(5) or page.get(8) or {}).get(1, 0) for page in pages)
-    if kind not in {"BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}:
-        return n * _NUMBER
-    longest: int = max((p[_SIZE] for p in pages if p.get(1) == _DICTIONARY), default=_OBJECT)
-    return n * longest
+    in_lists = column.max_repetition_level > 0
+    if column.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        return int(column.length) * (n if in_lists or rows is None else min(n, rows))
+    return n * _NUMBER if in_lists else 0  # texts stay references until they are written out
 
 
 def _pages(inside: mmap.mmap, chunk: Any) -> Iterator[dict[int, Any]]:
@@ -227,13 +262,31 @@ def parquet_dataset(files: list[Path], **root: str) -> tuple[Any, Any]:
 
     ``root`` may say where the names of folders begin that tell the values of columns.
     """
+    import pyarrow as pa
     from pyarrow import dataset
 
     names = [str(path) for path in files]
     schema = dataset.dataset(names, format="parquet", partitioning="hive", **root).schema
-    texts = [field.name for field in schema if _is_text(field.type)]
-    how = dataset.ParquetFileFormat(dictionary_columns=texts)
+    how = dataset.ParquetFileFormat(dictionary_columns=_texts(files))
+    # No reference becomes a view, which would be one as well.
+    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+    schema = pa.schema(
+        [field.with_type(plain.get(field.type, field.type)) for field in schema], schema.metadata
+    )
     return dataset.dataset(names, format=how, partitioning="hive", **root), schema
+
+
+def _texts(files: list[Path]) -> list[str]:
+    """Return where Parquet files have texts or bytes, also inside of structures and lists."""
+    from pyarrow.parquet import ParquetFile
+
+    found: dict[str, None] = {}
+    for path in files:
+        with ParquetFile(path) as file:
+            for column in map(file.schema.column, range(len(file.schema))):
+                if column.physical_type == "BYTE_ARRAY":
+                    found[column.path] = None
+    return [*found]
 
 
 # --- Feather ---------------------------------------------------------------------------------

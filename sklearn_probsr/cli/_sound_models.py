@@ -68,7 +68,8 @@ def _parts(model: Any) -> Iterator[Any]:
         elif isinstance(part, list | tuple | set | frozenset):
             waiting += part
         elif isinstance(part, np.ndarray):
-            waiting += part.ravel().tolist() if part.dtype.kind == "O" else []
+            # What a mask hides is still there.
+            waiting += np.ma.getdata(part).ravel().tolist() if part.dtype.kind == "O" else []
         else:
             waiting += getattr(part, "__dict__", {}).values()
 

@@ -38,6 +38,7 @@ def explain(case: Case, rows: Sequence[int]) -> dict[str, Any]:
         "distribution": str(explainer.distribution),
         "delta": request.delta,
         **request.told_costs,
+        **reasons.scope.column,
         "classes": [_plain(label) for label in model.classes],
         "base_value": base,
         **({} if case.ids is None else {"id": str(case.ids.name)}),
@@ -121,8 +122,10 @@ def _reason(
 
 def _plain(value: Any) -> Any:
     """Return a value that JSON has; what is no number is null."""
+    import pandas as pd
+
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float) and not math.isfinite(value):
+    if value is pd.NaT or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
@@ -155,13 +158,14 @@ def _row(told: dict[str, Any], row: dict[str, Any]) -> str:
     if row.get("truth") is not None:
         known = label_text(row["truth"])
         truth = f", {'and' if known == label_text(said) else 'but'} it is {one_line(known)}"
+    those = f", among sets {told['scope']}" if "scope" in told else ""
     # Of several classes no number is where the class changes.
     zero = "; at 0 the class changes" if len(classes) == 2 else ""
     lines = [
         f"{head} called {one_line(str(said))}{rather}{truth}.",
         *([] if status == "ok" else [f"It is {status}: {message}"]),
         one_line(row["sentence"]),
-        f"Guarantee: {row['guarantee']['text']}. Minimality: {row['minimality']}.",
+        f"Guarantee: {row['guarantee']['text']}. Minimality: {row['minimality']}{those}.",
         "",
         *_table(row["features"]),
         f"  SHAP values above 0 are towards {one_line(str(towards))}, from {base:.4g} on "

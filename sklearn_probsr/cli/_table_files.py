@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sklearn_probsr.cli._csv_files import csv_chunks
-from sklearn_probsr.cli._packed_tables import read_feather, read_parquet, reading
+from sklearn_probsr.cli._packed_tables import framed, read_feather, read_parquet, reading
 from sklearn_probsr.cli._paths import check_input
 from sklearn_probsr.exceptions import InvalidInputError
 
@@ -29,7 +29,8 @@ def load_table(path: Path, sep: str | None = None, texts: Collection[str] = ()) 
     sep : str or None, default=None
         What is between the fields of a CSV; None: a comma, or a tab if the file ends in ``.tsv``.
     texts : collection of str, default=()
-        Columns of a CSV that are read as they are written, so that 007 is not 7.
+        Columns of a CSV that are read as they are written, so that 007 is not 7; in other files
+        whole numbers in them stay whole where others are missing.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def _read(path: Path, start: bytes, sep: str | None, texts: Collection[str]) -> 
     ):
         if start.startswith(magic):
             with reading(path, kind):
-                return read(path).to_pandas()
+                return framed(read(path), texts)
     for kind, ending in (("Parquet", ".parquet"), ("Feather", ".feather")):
         if path.suffix.lower() == ending:
             raise InvalidInputError(f"{path} is not a {kind} file, in spite of its name.")

@@ -39,7 +39,7 @@ def write(case: Case, told: dict[str, Any], path: Path, raw: bool) -> None:
         # The classes, ids and true ones may be of several types; a column has one.
         for name in table.columns:
             if table[name].dtype.kind == "O" and name not in {"reason", "facts", "reason_values"}:
-                table[name] = [None if v is None else str(v) for v in table[name]]
+                table[name] = _of_one_type(table[name])
         atomically(path, lambda file: table.to_parquet(file, index=False))
         return
     if ending == ".csv":
@@ -48,6 +48,15 @@ def write(case: Case, told: dict[str, Any], path: Path, raw: bool) -> None:
         whole = to_json(told) if ending == ".json" else to_markdown(case, told, len(told["rows"]))
         content = f"{writable(whole)}\n".encode()
     atomically(path, lambda file: file.write(content))
+
+
+def _of_one_type(column: Any) -> Any:
+    """Return whole numbers and gaps as such, and else all that is no gap as texts."""
+    gaps = column.isna()
+    known = column[~gaps]
+    if len(known) and all(type(value) is int and abs(value) < 2**63 for value in known):
+        return column.astype("Int64")
+    return [None if gap else str(value) for value, gap in zip(column, gaps, strict=True)]
 
 
 def to_csv(table: Any, raw: bool, header: bool = True) -> bytes:
@@ -67,7 +76,8 @@ def summary(told: dict[str, Any]) -> str:
 def summed_up(told: dict[str, Any], n: int, sizes: NDArray[Any], claims: NDArray[Any]) -> str:
     """Say it of n rows, of which some have a reason, of these sizes and minimality.
 
-    ``told`` has the names of the data and the distribution, and delta.
+    ``told`` has the names of the data and the distribution, delta, and the scope if not all sets
+    were allowed.
     """
     head = f"{count(n, 'row')} of {told['data']}, delta = {exact_text(told['delta'])}, over "
     lines = [f"{head}{told['distribution']}."]
@@ -75,10 +85,11 @@ def summed_up(told: dict[str, Any], n: int, sizes: NDArray[Any], claims: NDArray
         proved, best = np.mean(claims == "minimum"), np.mean(claims == "best-of-size")
         small = "cheap" if "cost" in told else "small"
         level = exact_text(told["delta"])
+        those = f", among sets {told['scope']}" if "scope" in told else ""
         short = f" In {best:.0%} of the rows no set found surely reaches {level}." if best else ""
         lines.append(
             f"A reason has {np.median(sizes):g} (median, {sizes.min()} to {sizes.max()}) features; "
-            f"{proved:.0%} are proved to be as {small} as possible.{short}"
+            f"{proved:.0%} are proved to be as {small} as possible{those}.{short}"
         )
     if len(sizes) < n:
         lines.append(f"{n - len(sizes)} of the rows have none; their status says why.")
@@ -87,9 +98,10 @@ def summed_up(told: dict[str, Any], n: int, sizes: NDArray[Any], claims: NDArray
 
 def to_markdown(case: Case, told: dict[str, Any], most: int) -> str:
     """Return the summary and the first rows as Markdown."""
-    left_out = ["reason", "reason_values", "guarantee_upper", "size_lower", "cost_lower", "message"]
-    table = _frame(case, told).drop(columns=left_out, errors="ignore")
-    table = table.drop(columns="sentence").rename(columns={"facts": "reason"})
+    # What is the same in all rows is said in the summary.
+    left_out = ["reason", "reason_values", "guarantee_upper", "scope", "size_lower", "cost_lower"]
+    table = _frame(case, told).drop(columns=[*left_out, "message", "sentence"], errors="ignore")
+    table = table.rename(columns={"facts": "reason"})
     names = list(table.columns)
     words = [markdown(line) for line in summary(told).split("\n")]
     lines = [*words, "", f"| {' | '.join(markdown(str(name)) for name in names)} |"]
@@ -129,6 +141,7 @@ def _frame(case: Case, told: dict[str, Any]) -> Any:
         "guarantee_lower": [row["guarantee"]["lower"] for row in rows],
         "guarantee_upper": [row["guarantee"]["upper"] for row in rows],
         "minimality": [row["minimality"] for row in rows],
+        **({"scope": told["scope"]} if "scope" in told else {}),
         "size_lower": [row["size_lower"] for row in rows],
     }
     for name in ("cost", "cost_lower"):

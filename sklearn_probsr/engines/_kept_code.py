@@ -92,7 +92,7 @@ class _Files:
         """Return what was saved under a key; None if nothing was, or something else is there."""
         path, identity = self._told(key)
         try:
-            data = path.read_bytes()
+            data = path.read_bytes() if path.is_file() else b""  # a pipe would be read for ever
         except OSError:
             return None
         if data[:_SEAL] != self._seal(identity, data[_SEAL:]):

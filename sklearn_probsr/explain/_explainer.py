@@ -116,6 +116,9 @@ class SufficientReasonExplainer(
         The model that is explained.
     distribution : object
         What the guarantees speak of.
+    scope : Scope
+        Which sets are allowed, by ``include``, ``exclude`` and the like: what the minimality of
+        reasons speaks of.
     expected_value : float or ndarray of shape (classes,)
         The expected decision function, the base value of every row, measured from the threshold:
         0 is where the class changes, also if a threshold was moved. Of several classes, the
@@ -217,7 +220,8 @@ given x0 = 1 (1 of 3 features; no smaller set reaches 0.9).
             options = replace(options, cost=Prices.of(cost, self.linear_model.unit_names))
         flag = on_error == "flag"
         self._question = Question(self.law, method, options, self.seed, flag=flag)
-        self._question.search(subject.nothing)  # checks the options
+        # Checks the options.
+        self.scope = self._question.search(subject.nothing).scope
         prepared = isinstance(masker, Prepared)
         self._reader = RowReader(subject, None if prepared else background_data(masker))
 

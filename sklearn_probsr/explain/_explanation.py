@@ -148,7 +148,8 @@ class ReasonExplanation(SlicedExplanation):
         except (IndexError, TypeError):
             named: Any = i
             labelled = np.ndim(named) == 0 and named in self.index
-            hint = f" That is a label: write loc[{i!r}].describe()." if labelled else ""
+            hint = "" if called_by_place(self.index) else " A row by its label is loc[label]."
+            hint = f" That is a label: write loc[{i!r}].describe()." if labelled else hint
             raise InvalidInputError(
                 f"describe takes the place of a row, 0 to {len(instances) - 1}, got {i!r}.{hint}"
             ) from None
@@ -193,7 +194,7 @@ class ReasonExplanation(SlicedExplanation):
             return reason_card(self._reasons[int(at[0])], names[0], more)
         first = self._reasons[at[:SHOWN_ROWS]]
         places = "" if called_by_place(names) or not len(at) else by_place(names[0])
-        return reasons_table(first, names, len(at), self.delta, self.distribution, places)
+        return reasons_table(first, names, len(at), self._reasons, places)
 
     def to_frame(self) -> Any:
         """Return one line for each row: class, reason, guarantee, and what was proved.
@@ -204,8 +205,10 @@ class ReasonExplanation(SlicedExplanation):
             With columns ``prediction``, ``reason`` (the names, the most telling first),
             ``reason_size``, ``against`` (the names of those in it that speak against the class),
             ``guarantee_lower``, ``guarantee_upper``, ``minimality``, ``distribution``, ``status``
-            and ``message``, and the index of the frame that was explained. If costs were given also
-            ``cost`` and ``cost_lower``, behind ``minimality``. Under `Matching` also
+            and ``message``, and the index of the frame that was explained. If not all sets were
+            allowed also ``scope``, the sets that the minimality speaks of ("of the features
+            allowed"), and if costs were given ``cost`` and ``cost_lower``, behind ``minimality``.
+            Under `Matching` also
             ``coverage``, the share of the rows held out that share the facts, how many those are,
             and how many of them keep the class (``matching_rows``, ``kept_rows``).
         """

@@ -41,8 +41,16 @@ def refuse_options(options: dict[str, Any]) -> None:
                 f"SufficientReasonExplainer() got an unexpected keyword argument {name!r}"
             )
         raise InvalidInputError(
-            f"SufficientReasonExplainer takes no {name}, got {value!r:.60}. {_OPTIONS[name]}"
+            f"SufficientReasonExplainer takes no {name}, got {_told(value)}. {_OPTIONS[name]}"
         )
+
+
+def _told(value: Any) -> str:
+    """Return a value in a few words: of tables, which take many lines, their kind and shape."""
+    if isinstance(value, str | bool | int | float | None):
+        return f"{value!r:.60}"
+    shape = f" of shape {value.shape}" if hasattr(value, "shape") else ""
+    return f"a {type(value).__name__}{shape}"
 
 
 class LinearAttributes:

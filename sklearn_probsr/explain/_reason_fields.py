@@ -113,7 +113,8 @@ class ReasonFields:
         if self._at.ndim == 0:
             return self._others[int(self._at)]
         found = [self._others[i] for i in self._at.tolist()]
-        return alternatives_table(found, self._reasons.model.unit_names, self.index)
+        told = self._reasons
+        return alternatives_table(found, told.model.unit_names, told.scope, self.index)
 
     @property
     def delta(self) -> float:

@@ -52,7 +52,7 @@ class _Sizes(_Scorer):
 
     def __repr__(self) -> str:
         return (
-            f"make_reason_size_scorer(delta={self.delta!r}, masker={self.masker!r}, "
+            f"make_reason_size_scorer(delta={self.delta!r}, masker={_called(self.masker)}, "
             f"n_jobs={self.n_jobs!r})"
         )
 
@@ -71,9 +71,15 @@ class _Guarantees(_Scorer):
 
     def __repr__(self) -> str:
         return (
-            f"make_guarantee_scorer(max_size={self.max_size!r}, masker={self.masker!r}, "
+            f"make_guarantee_scorer(max_size={self.max_size!r}, masker={_called(self.masker)}, "
             f"n_jobs={self.n_jobs!r})"
         )
+
+
+def _called(masker: Any) -> str:
+    """Return a masker as it is printed: of data the size alone."""
+    shape = getattr(masker, "shape", None)
+    return repr(masker) if shape is None else f"<{type(masker).__name__} of shape {shape}>"
 
 
 def make_reason_size_scorer(

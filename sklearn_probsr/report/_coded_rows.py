@@ -13,6 +13,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._row_index import ByLabel
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.results._archive import plain_value
+from sklearn_probsr.results._places import places
 
 __all__ = ["CodedRow", "ReasonCodes"]
 
@@ -95,6 +96,7 @@ class ReasonCodes:
         return len(self.rows)
 
     def __getitem__(self, i: int) -> CodedRow:
+        places(len(self), i)  # says how rows are found by label
         return self.rows[i]
 
     @property

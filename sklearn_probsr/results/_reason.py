@@ -164,7 +164,7 @@ class SufficientReason:
     status: str = field(default="ok", repr=False)
     message: str = field(default="", repr=False)
     matches: Matches | None = field(default=None, repr=False)
-    scope: Scope = field(default=ALL, repr=False)
+    scope: Scope = ALL
     cost: float = field(default=math.nan, repr=False, compare=False)
     cost_lower: float = field(default=math.nan, repr=False, compare=False)
     priced: bool = field(default=False, repr=False)

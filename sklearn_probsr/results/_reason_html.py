@@ -55,8 +55,7 @@ def reasons_table(
     reasons: Iterable[Any],
     labels: Iterable[Any],
     total: int,
-    delta: float,
-    over: Any,
+    whole: Any,
     places: str = "",
 ) -> str:
     """Return the first reasons of many as a table.
@@ -69,10 +68,8 @@ def reasons_table(
         What their rows are called.
     total : int
         How many there are in all.
-    delta : float
-        The probability that was asked for.
-    over : object
-        The distribution.
+    whole : SufficientReasons
+        Where the level, the distribution and the scope stand.
     places : str, default=""
         How rows are found whose labels are not their places.
     """
@@ -98,10 +95,12 @@ def reasons_table(
         rows.append(cells)
     more = [f"{count(total - len(told), 'more row')}."] if total > len(told) else []
     more += [places] if places else []
-    level = f" at delta = {exact_text(delta)}"
+    level = f" at delta = {exact_text(whole.delta)}"
+    those = whole.scope.words(sized=True)
+    proved = [line(f"Proved among the sets{those}.")] if those else []
     head = line("Sufficient reasons of ", strong(count(total, "row")), level, head=True)
     shown = table([*headings, *(["status"] if flagged else [])], rows, " ".join(more))
-    return card(head, line(f"Over {over}."), shown)
+    return card(head, line(f"Over {whole.distribution}."), *proved, shown)
 
 
 def _sure(known: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.results._inert_text import visible
+from sklearn_probsr.results._listed import joined
 from sklearn_probsr.results._notebook_html import bound
 from sklearn_probsr.results._sentence import marked_facts
 
@@ -31,7 +32,7 @@ def reasons_text(first: Any, labels: Any, whole: Any, by_label: bool) -> str:
     ----------
     first : SufficientReasons
         No more than are told.
-    labels : pandas Index
+    labels : pandas Index or range
         What all rows are called.
     whole : SufficientReasons
         Where the level and the distribution stand.
@@ -65,7 +66,7 @@ def _cells(label: Any, reason: Any) -> tuple[str, ...]:
         return str(label), "", "", "", f"invalid: {reason.message}"
     known = reason.guarantee
     sure = lower_text(known.lower if known.exact is None else known.exact, 4)
-    facts = ", ".join(marked_facts(reason)) or "whatever the features are"
+    facts = joined(marked_facts(reason)) or "whatever the features are"
     flag = "" if reason.status == "ok" else f"{reason.status}: "
     return str(label), str(reason.prediction), bound(sure), str(reason.size), f"{flag}{facts}"
 

@@ -18,8 +18,10 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._sparse import SparseRows, joined_rows
 from sklearn_probsr.results._notebook_html import SHOWN_ROWS
+from sklearn_probsr.results._places import places
 from sklearn_probsr.results._reason import STATUSES, Source, SufficientReason
 from sklearn_probsr.results._reason_html import reasons_table
+from sklearn_probsr.results._reason_text import TOLD_ROWS, reasons_text
 from sklearn_probsr.results._scope import Scope
 
 if TYPE_CHECKING:
@@ -210,7 +212,10 @@ class SufficientReasons:
 
     def _repr_html_(self) -> str:
         first = self[:SHOWN_ROWS]
-        return reasons_table(first, range(len(first)), len(self), self.delta, self.distribution)
+        return reasons_table(first, range(len(first)), len(self), self)
+
+    def __repr__(self) -> str:
+        return reasons_text(self[:TOLD_ROWS], range(len(self)), self, by_label=False)
 
     def __iter__(self) -> Iterator[SufficientReason]:
         return (self[i] for i in range(len(self)))
@@ -220,7 +225,7 @@ class SufficientReasons:
     @overload
     def __getitem__(self, index: slice | list[int] | NDArray[Any]) -> SufficientReasons: ...
     def __getitem__(self, index: Any) -> SufficientReason | SufficientReasons:
-        positions = np.arange(len(self))[index]
+        positions = places(len(self), index, "loc[label] of an explanation")
         if np.ndim(positions) == 0:
             return self._one(int(positions))
         chosen: dict[str, Any] = {name: getattr(self, name)[positions] for name in COLUMNS}

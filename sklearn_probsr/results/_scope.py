@@ -90,6 +90,12 @@ class Scope:
             told += f" that at least {self.min_rows:,} {rows}"
         return told
 
+    @property
+    def column(self) -> dict[str, str]:
+        """The column of a table whose minimality speaks of these sets alone; none if of all."""
+        told = self.words(sized=True).strip()
+        return {"scope": told} if told else {}
+
 
 # Nothing was asked for.
 ALL = Scope()

@@ -102,7 +102,8 @@ class Rule:
         """The conditions in words: "age ≥ 41 and job in {clerk, nurse}"."""
         texts = [str(condition) for condition in self.conditions]
         if len(texts) > 1:
-            texts = [f"({text})" if " or " in text else text for text in texts]
+            mixed = (" or ", " and ")
+            texts = [f"({text})" if any(word in text for word in mixed) else text for text in texts]
         return " and ".join(texts) or "any row"
 
     @property

@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer, StandardScaler
 
 from sklearn_probsr import adapt, to_linear_model
-from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.extend import register_adapter
 from sklearn_probsr.adapters import Affine, Linear, PerColumn, Words, support_table
 from sklearn_probsr.adapters._registry import _entries
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import register_adapter
 from tests.adapters.cases import VERTICES, targets
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "adapters.md"

@@ -18,8 +18,8 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Options
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.questions._alternatives import alternatives_of
 from sklearn_probsr.questions._asked_decision import Decision
 from tests.benchmarks.measure import best_times

@@ -361,6 +361,33 @@ def test_costs_reach_the_search(run):
     assert "are proved to be as cheap as possible." in run(*EXPLAIN, *costs).out
 
 
+def test_it_is_told_of_which_sets_minima_speak(run):
+    """Wherever minimality stands, if not all features may be taken; and nowhere else."""
+    barred, those = ("--exclude", "home"), "of the features allowed"
+    head = f"are proved to be as small as possible, among sets {those}."
+    assert head in run(*EXPLAIN, *barred).out
+    one = run(*EXPLAIN, *barred, "--row", "3").out
+    assert f" Minimality: minimum, among sets {those}.\n" in one
+    assert f"; no smaller set {those} reaches 0.95)." in one
+    told = json.loads(run(*EXPLAIN, *barred, "--json").out)
+    assert told["scope"] == those
+    for ending, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
+        for more in ((), ("--jobs", "1")):  # at once, or batch by batch
+            done = run(*EXPLAIN, *barred, *more, "-o", f"r.{ending}", "--force")
+            assert (done.code, head in done.out) == (3, True)  # in some rows none of them suffices
+            table = read(f"r.{ending}")
+            columns = list(table.columns)
+            assert columns[columns.index("minimality") + 1] == "scope"
+            assert set(table["scope"]) == {those}
+    run(*EXPLAIN, *barred, "-o", "r.md")
+    assert head in Path("r.md").read_text(encoding="utf-8")
+    assert "scope" not in json.loads(run(*EXPLAIN, "--json").out)
+    plain = run(*EXPLAIN, "--row", "3").out
+    assert " Minimality: minimum.\n" in plain
+    run(*EXPLAIN, "-o", "r.csv", "--force")
+    assert "scope" not in pd.read_csv("r.csv")
+
+
 @pytest.mark.parametrize(
     "told", ["job", "job=", "=3", "job=0", "job=nan", "job=-1", "job=x", "job=1e999999999"]
 )

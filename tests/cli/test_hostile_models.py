@@ -203,6 +203,13 @@ def test_no_row_opens_a_file(kind, way):
     assert told(make_pipeline(columns, classifier)) == expected
 
 
+def test_what_a_mask_hides_is_looked_at():
+    """A masked array still has what it hides."""
+    step = CountVectorizer().fit(TEXTS)
+    step.more = np.ma.MaskedArray([CountVectorizer(input="file")], [True], dtype=object)
+    assert told(step).startswith("CountVectorizer(input='file') opens whatever file a row ")
+
+
 def test_a_pipeline_of_files_prints_none_of_them(run, here):
     """What stands in a file that a cell names is nowhere in what the command line says."""
     Path("secret.txt").write_text("launch code swordfish")

@@ -25,12 +25,12 @@ from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.cli._paths import bearable, check_input, check_output, write_output
 from sklearn_probsr.cli._table_features import features_of, take_columns
 from sklearn_probsr.cli._table_files import load_table
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.cli._trusted_models import ALLOWED, load_model
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.cases import VERTICES, fitted, others, plain, quietly, targets
 from tests.explained import mixed, people
 

@@ -20,6 +20,8 @@ from sklearn_probsr.cli._command import main
 from sklearn_probsr.results._archive import _machine, atomically
 from sklearn_probsr.results._inert_text import csv_cell, csv_text, writable
 
+pq = pytest.importorskip("pyarrow.parquet")
+
 # What a cell may hold; no number, which reads as one, and no gap.
 HOSTILE = [
     "a\nb", "a\rb", "a\r\nb", '"', 'q"u"o', "a,b", "a;b", "x;=1+1", "x; -cmd", "=1+1", "+1+1",
@@ -153,6 +155,52 @@ def test_other_formats_are_read_back(run, hostile):
     for name in ("e.md", "c.md"):
         lines = Path(name).read_text(encoding="utf-8").splitlines()
         assert sum(line.startswith("| ") for line in lines) == 1 + 1 + 16
+
+
+BIG = 2**53 + 1  # no float is this number
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+@pytest.mark.parametrize("jobs", [(), ("--jobs", "1")])
+def test_ids_with_gaps_are_read_back(run, here, monkeypatch, ending, jobs):
+    """Whole numbers of which some are missing stay those that they are, and what is no id a gap."""
+    for module in (_batched_files, _many_rows):
+        monkeypatch.setattr(module, "BATCH", 5)
+    data = pd.read_csv("data.csv")
+    whole = [None if i % 7 == 3 else BIG + i for i in range(16)]
+    days = [None if i % 7 == 3 else pd.Timestamp(2020, 1, 1 + i) for i in range(16)]
+    texts = [None if i % 7 == 3 else f"NA{i}" for i in range(16)]
+    for ids in (pd.array(whole, "Int64"), days, texts):
+        getattr(data.assign(key=ids), f"to_{ending}")(f"ids.{ending}")
+        told = ["" if i % 7 == 3 else str(ids[i]) for i in range(16)]
+        command = ("model.skops", f"ids.{ending}", "--target", "said", "--id", "key")
+        for output in ("r.csv", "r.parquet", *(() if jobs else ("r.json",))):
+            assert run("explain", *command, *jobs, "-o", output, "--force").code == 0
+        found = pd.read_csv("r.csv", dtype=str, keep_default_na=False)
+        assert found["key"].tolist() == told
+        found = pq.read_table("r.parquet")["key"].to_pylist()
+        assert ["" if one is None else str(one) for one in found] == told
+        if not jobs:
+            rows = json.loads(Path("r.json").read_text(encoding="utf-8"))["rows"]
+            assert ["" if row["id"] is None else str(row["id"]) for row in rows] == told
+            assert run("compare", *command, "-o", "c.csv", "--force").code == 0
+            found = pd.read_csv("c.csv", dtype=str, keep_default_na=False)
+            assert found["key"].tolist() == told
+
+
+def test_true_classes_with_gaps_are_the_numbers_that_they_are(run, here):
+    """A class of many digits is not rounded where others are missing."""
+    cube = pd.read_csv("data.csv")
+    said = np.where(cube["said"] == "yes", 12345678, 12345679)
+    X = cube.drop(columns="said")
+    model = LogisticRegression().fit(X, said)
+    skops.io.dump(model, "long.skops")
+    cube.assign(said=[None, *model.predict(X)[1:]]).to_parquet("gap.parquet")
+    done = run("explain", "long.skops", "gap.parquet", "--target", "said", "-o", "r.csv")
+    assert "on 15 of 15 rows (100.0%)" in done.out
+    done = run("explain", "long.skops", "gap.parquet", "--target", "said", "--row", "1")
+    assert "12345679" in done.out
+    assert "e+07" not in done.out
 
 
 def test_names_of_files_need_no_whole_characters(run, here):

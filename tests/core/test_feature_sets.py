@@ -15,9 +15,9 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.core.answers import FeatureSets, SetsWriter
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.results import SufficientReasons
-from sklearn_probsr.core.answers import FeatureSets, SetsWriter
 
 
 def written() -> FeatureSets:

@@ -27,9 +27,9 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.core import dispatch as _dispatch
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.extend import Enclosure, Law, View, law_of, register_law
-from sklearn_probsr.core import dispatch as _dispatch
 
 
 @dataclass(frozen=True)

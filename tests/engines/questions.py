@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from sklearn_probsr.extend import Enclosure
 from sklearn_probsr.engines.coins._deficits import SubsetSum
+from sklearn_probsr.extend import Enclosure
 
 
 def contains(found: Enclosure, truth: Fraction) -> bool:

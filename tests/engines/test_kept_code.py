@@ -103,6 +103,19 @@ def test_a_damaged_file_is_none(tmp_path: Path, load: Callable[[], ModuleType], 
         assert hits(tiny.twice) == found
 
 
+def test_a_pipe_in_the_place_of_a_file(tmp_path: Path, load: Callable[[], ModuleType]):
+    """Nobody waits for what is never written to it: a file takes its place."""
+    tiny = load()
+    assert tiny.twice(2) == 4
+    for path in files(tmp_path, "twice"):
+        path.unlink()
+        os.mkfifo(path)
+    for found in (0, 1):
+        tiny = load()
+        assert tiny.twice(2) == 4
+        assert hits(tiny.twice) == found
+
+
 def test_a_folder_in_the_place_of_a_file(tmp_path: Path, load: Callable[[], ModuleType]):
     """It stays where it is, and one warning says that nothing can be kept."""
     tiny = load()

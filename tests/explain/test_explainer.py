@@ -37,10 +37,10 @@ from sklearn_probsr import (
     adapt,
     sufficient_reasons,
 )
-from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
-from sklearn_probsr.extend import Law
 from sklearn_probsr.core.options import Options
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain.jobs import _batches, _sent_once
+from sklearn_probsr.extend import Law
 from sklearn_probsr.laws.coins._coins import CoinLaw
 from tests.explained import (
     classifier,

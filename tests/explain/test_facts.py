@@ -40,11 +40,11 @@ from sklearn_probsr import (
     SufficientReasonExplainer,
     SufficientReasonTransformer,
     Unit,
+    adapt,
     compare,
     plots,
     sufficient_reason,
 )
-from sklearn_probsr import adapt
 from sklearn_probsr.cli._command import main
 
 NAMES = ["area", "income", "visits"]

@@ -116,8 +116,13 @@ REFUSED = {
 def test_options_of_shap_are_answered_by_what_to_write(name: str):
     """A sentence for those that shap's explainers have, and Python's words for all others."""
     value, hint = REFUSED[name]
-    message = f"SufficientReasonExplainer takes no {name}, got {value!r}. {hint}"
+    shown = "a list" if name == "data" else repr(value)
+    message = f"SufficientReasonExplainer takes no {name}, got {shown}. {hint}"
     with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
         SufficientReasonExplainer(classifier(), **{name: value})
     with pytest.raises(TypeError, match=r"got an unexpected keyword argument 'detla'$"):
         SufficientReasonExplainer(classifier(), detla=0.9)
+    with pytest.raises(
+        InvalidInputError, match=r"takes no data, got a ndarray of shape \(9, 2\)\."
+    ):
+        SufficientReasonExplainer(classifier(), data=np.zeros((9, 2)))

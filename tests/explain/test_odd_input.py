@@ -24,8 +24,8 @@ from sklearn_probsr import (
     compare,
     sufficient_reason,
 )
-from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.cli._trusted_models import ALLOWED
+from sklearn_probsr.exceptions import InvalidInputError
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(60, 3)).round(2), columns=["a", "b", "c"])

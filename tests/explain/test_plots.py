@@ -395,6 +395,26 @@ def test_frequencies_show_what_every_reason_and_some_reason_has():
     assert keys[-2:] == ["in some of that size", "in every reason of that size"]
 
 
+def test_marks_say_of_which_sets_they_speak():
+    """Every reason of a size is one of the features allowed, where some are not."""
+    model = LinearModel([5, 2, 2, 2, 1], threshold=7, feature_names=list("abcde"))
+    found = SufficientReasonExplainer(model, delta=0.9, exclude=["d"])(
+        [[1, 1, 1, 1, 1], [0, 1, 0, 1, 1]], alternatives=True
+    )
+    told = "in every reason of this size of the features allowed"
+    assert told in plots.waterfall(found[0]).get_xlabel().replace("\n", " ")
+    keys = [text.get_text() for text in plots.frequency(found).get_legend().get_texts()]
+    assert keys[-1] == "in every reason of that size of the features allowed"
+    assert "that size of the features allowed" in plots.reasons_heatmap(found).get_xlabel()
+    rows = np.random.default_rng(0).integers(0, 2, (30, 4))
+    several = ArgmaxModel([[3, 1, 0, 0], [0, 3, 1, 0], [0, 0, 2, 2]], [0.5, 0.25, 0])
+    found = SufficientReasonExplainer(several, rows, delta=0.6, exclude=[3])(
+        rows, alternatives=True, silent=True
+    )
+    told = "small: in every reason of that size of the features allowed, to in some of them"
+    assert plots.frequency(found).get_xlabel().endswith(told)
+
+
 def test_heatmaps_mark_cells_of_every_reason_and_of_others():
     """A line runs through cells that every reason has, and those of other reasons are grey."""
     found = shared()

@@ -64,6 +64,10 @@ def test_they_are_scorers():
     assert repr(make_guarantee_scorer(max_size=3)) == (
         "make_guarantee_scorer(max_size=3, masker=None, n_jobs=None)"
     )
+    X = tumours()[0]
+    assert repr(make_guarantee_scorer(max_size=3, masker=X)) == (
+        "make_guarantee_scorer(max_size=3, masker=<DataFrame of shape (569, 30)>, n_jobs=None)"
+    )
 
 
 def test_a_grid_search_weighs_accuracy_against_length():

@@ -36,8 +36,8 @@ from sklearn_probsr import (
     Uniform,
     Unit,
 )
-from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.cli._trusted_models import ALLOWED
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import classifier, explanation, mixed, mixed_explanation, people, tumours
 
 

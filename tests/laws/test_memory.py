@@ -19,9 +19,9 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.core import dispatch as _dispatch
 from sklearn_probsr.core.cache import Memo
+from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.laws.coins import _coin_view, _coins
 from sklearn_probsr.laws.sums._spectra import Shared
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_probsr import Background, LinearModel, alternatives, sufficient_reasons
+from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.core.options import Options
 from tests.questions.decisions import (
     decisions,
     guarantees,

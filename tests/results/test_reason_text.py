@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_probsr import LinearModel, SufficientReasonExplainer
+from sklearn_probsr import LinearModel, SufficientReasonExplainer, Unit, sufficient_reasons
 from tests.explained import explainer, explanation, mixed_explanation, tumours
 
 
@@ -16,14 +16,15 @@ def test_the_first_rows_are_a_table():
     assert repr(found) == (
         "Reasons of 8 rows with 3 features, delta = 0.9, over uniform completions\n"
         "   class  guarantee  size  facts\n"
-        "0  1              1     2  job = 1, home = 1\n"
-        "1  0              1     2  job = 0, home = 0\n"
-        "2  1              1     2  job = 1, home = 1\n"
-        "3  0              1     2  job = 0, home = 0\n"
-        "4  1              1     2  job = 1, home = 1\n"
+        "0  1              1     2  job = 1; home = 1\n"
+        "1  0              1     2  job = 0; home = 0\n"
+        "2  1              1     2  job = 1; home = 1\n"
+        "3  0              1     2  job = 0; home = 0\n"
+        "4  1              1     2  job = 1; home = 1\n"
         "… and 3 more."
     )
     assert repr(found[1]) == found.describe(1)
+    assert repr(found.reasons) == repr(found)
     assert repr(found[:1]).splitlines()[0].startswith("Reasons of 1 row with 3 features, ")
     assert repr(found[:0]) == (
         "Reasons of 0 rows with 3 features, delta = 0.9, over uniform completions"
@@ -71,3 +72,17 @@ def test_what_stands_in_a_cell_stays_in_its_line():
     assert len(told.splitlines()) == 4
     assert "\u202e" not in told
     assert repr(mixed_explanation()[:2]).count("\n") == 3
+
+
+def test_reasons_of_a_model_are_printed_as_a_table_too():
+    """No arrays are dumped; a fact with a comma inside is one fact."""
+    units = [Unit.binary("job", 0, ("job: none", "job: clerk, senior")), Unit.binary("home", 1)]
+    model = LinearModel([1, 1], threshold=2, units=units)
+    found = sufficient_reasons(model, [[1, 1], [1, 0]], delta=0.9)
+    assert str(found) == (
+        "Reasons of 2 rows with 2 features, delta = 0.9, over uniform completions\n"
+        "   class  guarantee  size  facts\n"
+        "0  1              1     2  job: clerk, senior; home = 1\n"
+        "1  0              1     1  home = 0"
+    )
+    assert repr(found[:0]).startswith("Reasons of 0 rows with 2 features")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sklearn_probsr import (
@@ -63,6 +64,7 @@ def test_a_minimum_is_one_of_the_sets_allowed(asked: dict[str, Any], claim: str)
     reason = sufficient_reason(model, ROW, delta=0.75, prove=True, **asked)
     assert reason.minimality == "minimum"
     assert f"; {claim})." in str(reason)
+    assert f"scope={reason.scope!r}" in repr(reason)
     assert f"; {claim}." in reason._repr_html_()
 
 
@@ -172,6 +174,55 @@ def test_files_keep_what_was_allowed(tmp_path):
     assert Comparison.from_json(compared.to_json()).scope == compared.scope
     with pytest.raises(InvalidInputError, match=r"scope\.exclude must be true or false, got 2"):
         Comparison.from_json(compared.to_json().replace('"exclude": true', '"exclude": 2'))
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, None),
+        ({"exclude": ["d"]}, "of the features allowed"),
+        ({"include": ["b"]}, "with b"),
+        ({"max_size": 3}, "of at most 3 features"),
+        ({"supporting_only": True}, "of supporting features"),
+        (
+            {"include": ["b"], "exclude": ["c"], "max_size": 4},
+            "of at most 4 features with b and otherwise of the features allowed",
+        ),
+    ],
+)
+def test_tables_say_of_which_sets_their_words_speak(asked: dict[str, Any], words: str | None):
+    """Behind every minimality stands the scope, if not all sets were allowed."""
+    explainer = SufficientReasonExplainer(MODEL, delta=0.75, **asked)
+    found = explainer([ROW], alternatives=True)
+    told = [
+        found.to_frame(),
+        explainer.explain_frame([ROW]),
+        explainer.schema,
+        compare(MODEL, [ROW], delta=0.75, **asked).to_frame(),
+    ]
+    # How many features at most is of no account there.
+    whatever = None if words is None else words.replace("of at most 4 features ", "")
+    whatever = None if "max_size" in asked and len(asked) == 1 else whatever
+    others = [explainer.breaking_sets([ROW]).to_frame(), found.alternatives.to_frame()]
+    for frames, expected in ((told, words), (others, whatever)):
+        for frame in frames:
+            columns = list(frame.columns)
+            if expected is None:
+                assert "scope" not in columns
+                continue
+            assert columns[columns.index("minimality") + 1] == "scope"
+            assert frame["scope"].tolist() == [expected] * len(frame)
+    for view in (found._repr_html_(), found.reasons._repr_html_()):
+        assert ("Proved among the sets" in view) == (words is not None)
+        assert words is None or f"<p>Proved among the sets {words}.</p>" in view
+    assert ("scope" in explainer.arrow_schema().names) == (words is not None)
+    assert ("scope STRING" in explainer.spark_schema()) == (words is not None)
+    X = pd.DataFrame([ROW], columns=list(MODEL.feature_names)).assign(scope="mine")
+    if words is None:  # the name is free
+        assert explainer.explain_frame(X, id_columns=["scope"])["scope"].tolist() == ["mine"]
+        return
+    with pytest.raises(InvalidInputError, match=r"^id_columns must not name 'scope', which is a"):
+        explainer.explain_frame(X, id_columns=["scope"])
 
 
 def test_explanations_of_other_sets_are_not_joined():

@@ -28,7 +28,7 @@ from tests.results.decided import Decided, decided
 
 WHOLE = os.environ.get("SKLEARN_PROBSR_CASES") == "whole"
 # Decisions, each of which is told in about ten sentences, and in how many parts they are asked.
-CASES, PARTS = (9000, 30) if WHOLE else (240, 2)
+CASES, PARTS = (9000, 36) if WHOLE else (240, 2)
 
 
 # --- one claim against all sets --------------------------------------------------------------
@@ -115,6 +115,17 @@ def check_smallest(case: Decided, claim: told.Claim, some: frozenset[int]) -> No
     asked = level_of(case) + claim.slack
     for other in case.inside(claim.sets):
         assert measure(other) >= measure(some) or case.shares[other] < asked, other
+
+
+def check_word(case: Decided, word: str, scope: str, some: frozenset[int]) -> None:
+    """Hold a word in a table against the sets of its scope; where none is named, against all."""
+    sets = told.sets(f" {scope}" if scope else "")
+    inside = set(case.inside(sets))
+    assert some in inside or case.shares[some] < 0  # of too few rows to be compared
+    if word == "minimum":
+        measure = case.price if "cost" in case.options else len
+        for other in inside:
+            assert measure(other) >= measure(some) or case.shares[other] < level_of(case), other
 
 
 def check_parts(case: Decided, claim: told.Claim, some: frozenset[int]) -> None:
@@ -333,15 +344,23 @@ def views(case: Decided) -> Counter[str]:
     alone = certified and found.status[0] == "ok"
     if alone:
         check_shared(case, told.shared(str(found.alternatives[0])), reason.size)
+        others = found.alternatives.to_frame().iloc[0]
+        minimal = frozenset(reason.features)
+        check_word(case, others["minimality"], others.get("scope", ""), minimal)
         counts["shared"] += 1
     counts += check_card(case, found[0]._repr_html_())
-    counts += check_table(case, found._repr_html_())
+    for whole in (found, found.reasons):
+        counts += check_table(case, whole._repr_html_())
     line = found.to_frame().iloc[0]
     some = frozenset(case.names.index(name) for name in line["reason"])
     assert told.cell(str(line["reason"])) == tuple(case.facts[u] for u in reason.features)
     assert chosen(case, told.cell(str(line["against"]))) == {
         u for u in some if case.leanings[u] < 0
     }
+    check_word(case, line["minimality"], line.get("scope", ""), some)
+    streamed = explainer.explain_frame(case.x[None, :]).iloc[0]
+    assert streamed.get("scope", "") == line.get("scope", "")
+    assert streamed["minimality"] == line["minimality"]
     if case.matched is None:
         assert Fraction(line["guarantee_lower"]) <= case.shares[some]
         assert Fraction(line["guarantee_upper"]) >= case.shares[some]
@@ -401,7 +420,7 @@ def check_card(case: Decided, html: str) -> Counter[str]:
 def check_table(case: Decided, html: str) -> Counter[str]:
     """Check the view of several rows, here one."""
     parts = Text(html).parts
-    head, over = parts["p"]
+    head, over, *among = parts["p"]
     level = told.matched(r"Sufficient reasons of 1 row at delta = (.+)", head)[1]
     assert Fraction(level) == level_of(case)
     assert over == (f"Over {case.over}." if case.matched is None else over)
@@ -416,6 +435,8 @@ def check_table(case: Decided, html: str) -> Counter[str]:
     assert "cost" not in line or Fraction(line["cost"]) == case.price(some)
     if case.matched is None:
         assert Fraction(line["guarantee"].removeprefix("≥ ")) <= case.shares[some]
+    those = told.matched(r"Proved among the sets (.+)\.", *among)[1] if among else ""
+    check_word(case, line["proved"], those, some)
     status, _, message = line.get("status", "ok").partition(": ")
     assert status in ("ok", "unreachable")
     if message:

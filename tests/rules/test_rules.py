@@ -250,6 +250,15 @@ def test_many_features_under_uniform_completions_are_flags():
     assert {c.next_step for c in rule.conditions} <= {"refuted", "undecided"}
 
 
+def test_a_condition_with_an_and_inside_is_one():
+    """In parentheses, so that a rule can be read; alone it needs none."""
+    units = [Unit.binary("job", 0, ("job: none", "job: nurse and aide")), Unit.binary("home", 1)]
+    both = sufficient_reason(LinearModel([1, 1], 2, units=units), [1, 1], delta=0.9)
+    assert both.rule().text == "(job: nurse and aide) and home = 1"
+    one = sufficient_reason(LinearModel([1, 0], 1, units=units), [1, 1], delta=0.9)
+    assert one.rule().text == "job: nurse and aide"
+
+
 def test_a_notebook_shows_conditions_without_running_them():
     """Names of somebody else's are escaped."""
     name = "<script>age</script>"

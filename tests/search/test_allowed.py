@@ -28,9 +28,9 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.core.leaning import exact_mean
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.core.leaning import exact_mean
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, UnitCase, background_guarantee, matching_count, product_guarantee

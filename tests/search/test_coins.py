@@ -17,12 +17,12 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.exceptions import UnreachableError
-from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines.coins._deficits import Instance
+from sklearn_probsr.exceptions import UnreachableError
+from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.laws.coins._coin_view import CoinView
 from sklearn_probsr.laws.coins._coins import CoinLaw
 from sklearn_probsr.model._exact import decimal_fraction

@@ -23,9 +23,9 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
+from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, product_guarantee

@@ -23,11 +23,11 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
-from sklearn_probsr.results import SufficientReason
 from sklearn_probsr.core.options import Effort, Limits
+from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.laws.rows import _rows_prover
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.results import SufficientReason
 from sklearn_probsr.search import _arguments
 from tests.interpreted import examples
 from tests.oracle import Case, UnitCase, background_guarantee, product_guarantee

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import LinearModel, sufficient_reason
-from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.engines.coins._deficits import Instance
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws.coins import _published
 from sklearn_probsr.laws.coins._published import (
     linear_monte_carlo_explainer,

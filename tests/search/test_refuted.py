@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import Background, LinearModel, Unit
-from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.options import Effort, Limits, Task
 from sklearn_probsr.engines.rows._branch_and_bound import BranchAndBound
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rows import _rows_prover
 from sklearn_probsr.laws.sums import _branches
 from sklearn_probsr.search._local import search

@@ -26,6 +26,7 @@ class PerColumnStep:
         self.part, self.step, self.columns = part, step, columns
         self.owners = list(range(len(columns)) if part.owners is None else part.owners)
         self.rows = Output(step, columns.rows)
+        self._domains: dict[int, Domain] = {}
         if self.owners and max(self.owners) >= len(columns):
             raise InvalidInputError(
                 f"{name_of(step)} takes {max(self.owners) + 1} columns, {len(columns)} reach it."
@@ -118,7 +119,9 @@ class PerColumnStep:
         if kind == "finite" and kinds != {Kind.RAW} and not (self.part.cuts or self.part.values):
             kind = "real"  # it tells what is missing of a number that a step made
         if kind == "finite":
-            return Base(kind=Kind.FINITE, domain=domain.merge(self._domain(j, sources)), **made)
+            if j not in self._domains:  # one for all columns that are made of it
+                self._domains[j] = domain.merge(self._domain(j, sources))
+            return Base(kind=Kind.FINITE, domain=self._domains[j], **made)
         keeps = kind == "keep" and kinds == {Kind.RAW} and self._untouched(j)
         typical = () if self.part.typical is None else (self.part.typical(j),)
         more = Domain(missing=self._markers(j) if kind == "keep" else (), typical=typical)

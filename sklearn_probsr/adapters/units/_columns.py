@@ -96,10 +96,12 @@ class Domain:
     typical: tuple[Any, ...] = ()
 
     def merge(self, other: Domain) -> Domain:
-        """Return a domain that tells apart what either does."""
+        """Return a domain that tells apart what either does, in time linear in their values."""
+        if self is other:
+            return self
         cuts = tuple(sorted({*self.cuts, *other.cuts}))
         parts = [
-            mine + tuple(v for v in theirs if not _among(v, mine))
+            mine + _missing_from(mine, theirs)
             for mine, theirs in (
                 (self.values, other.values),
                 (self.missing, other.missing),
@@ -124,8 +126,10 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _among(value: Any, values: Sequence[Any]) -> bool:
-    return any(same(value, v) for v in values)
+def _missing_from(known: tuple[Any, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the values that are not among those known; any two missing ones are the same."""
+    held = {None if is_missing(v) else v for v in known}
+    return tuple(v for v in values if (None if is_missing(v) else v) not in held)
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,8 +142,10 @@ class _Trials:
     ) -> None:
         self.bases, self.raw_names, self.named = bases, raw_names, named
         self.domains: dict[int, Domain] = {}
-        for base in (*bases, *others):
-            self.domains[base.raw] = self.domains.get(base.raw, Domain()).merge(base.domain)
+        # Columns that one step makes of one raw column share their domain.
+        distinct = {(base.raw, id(base.domain)): base.domain for base in (*bases, *others)}
+        for (raw, _), domain in distinct.items():
+            self.domains[raw] = self.domains.get(raw, Domain()).merge(domain)
         self.texts = {base.raw for base in (*bases, *others) if base.own is not None}
 
     def states(

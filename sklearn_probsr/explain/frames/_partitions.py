@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._checks import listing
 from sklearn_probsr.model._value_text import unnamed
 from sklearn_probsr.results._reasons import SufficientReasons
+from sklearn_probsr.results._scope import Scope
 
 __all__ = ["Partitions"]
 
@@ -38,6 +39,7 @@ class Partitions:
     linear_model: Model
     _subject: Subject
     _question: Question
+    scope: Scope
 
     def explain_frame(self, X: Any, *, id_columns: Iterable[str] = ()) -> Any:
         """Return the reasons of a frame as a frame: the function for Dask, Spark and Ray.
@@ -59,8 +61,9 @@ class Partitions:
             One line a row, under the index of X: ``prediction``, ``reason`` (a list of names, the
             most telling first), ``reason_values`` (what each of them is, as people read it),
             ``reason_size``, ``guarantee_lower``, ``guarantee_upper``, ``minimality``,
-            ``size_lower``, with costs ``cost`` and ``cost_lower``, ``status`` ("ok", "unreachable"
-            or "invalid") and ``message``. Of an invalid row, prediction and minimality are missing.
+            if not all sets were allowed ``scope`` (those that it speaks of), ``size_lower``, with
+            costs ``cost`` and ``cost_lower``, ``status`` ("ok", "unreachable" or "invalid") and
+            ``message``. Of an invalid row, prediction and minimality are missing.
 
         Raises
         ------
@@ -150,7 +153,7 @@ class Partitions:
 
     def _schema(self, id_columns: Any = None) -> Schema:
         priced = self._question.options.cost is not None
-        return Schema.of(self.linear_model.classes, id_columns, priced)
+        return Schema.of(self.linear_model.classes, id_columns, priced, bool(self.scope.column))
 
     def _in_windows(
         self, frames: Iterable[Any], ids: Sequence[str], n_jobs: int | None
@@ -162,15 +165,13 @@ class Partitions:
     def _told(self, X: Any, ids: Sequence[str], n_jobs: int | None) -> Any:
         """Return the reasons of a frame, found by some jobs."""
         X = _read_in(X)
-        _check_ids(X, ids, self._question.options.cost is not None)
+        _check_ids(X, ids, self._schema().columns)
         features = _features(self._subject, X, ids)
         pieces = _pieces(features, n_jobs, self._question.options.prove is True)
         if len(pieces) == 1:
             told = self._flagged(features, n_jobs)
         else:  # jobs tell their rows in words, too
-            told = Schema.of(self.linear_model.classes).joined(
-                list(self._in_windows(pieces, (), n_jobs)), features.index
-            )
+            told = self._schema().joined(list(self._in_windows(pieces, (), n_jobs)), features.index)
         for k, name in enumerate(ids):
             told.insert(k, name, X[name].array)
         return told
@@ -214,10 +215,10 @@ def _names(id_columns: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_columns))
 
 
-def _check_ids(X: Any, ids: Sequence[str], priced: bool) -> None:
+def _check_ids(X: Any, ids: Sequence[str], columns: Collection[str]) -> None:
     """Refuse columns that cannot be carried along."""
     for name in ids:
-        check_id(name, priced)
+        check_id(name, columns)
         if not hasattr(X, "columns"):
             raise InvalidInputError(
                 f"id_columns names {name!r}, and X has no names of columns. Pass a DataFrame."
@@ -281,6 +282,7 @@ def _columns(reasons: SufficientReasons) -> dict[str, Any]:
         "guarantee_lower": reasons.lower,
         "guarantee_upper": reasons.upper,
         "minimality": minimality,
+        **reasons.scope.column,
         "size_lower": reasons.size_lower,
         **cost_columns(reasons),
         "status": reasons.status.astype(object),

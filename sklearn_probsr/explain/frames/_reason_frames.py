@@ -64,6 +64,7 @@ def table(reasons: SufficientReasons, index: Any) -> Any:
         "guarantee_lower": reasons.lower,
         "guarantee_upper": reasons.upper,
         "minimality": _words(reasons.minimality),
+        **reasons.scope.column,
         **cost_columns(reasons),
         "distribution": str(reasons.distribution),
         "status": _words(reasons.status),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +25,10 @@ COLUMNS = {
     "status": "text",
     "message": "text",
 }
-# Beside them, of an explainer with costs; they stand behind the first of these.
+# Beside them, of an explainer that may not take all sets, and of one with costs.
+_SCOPE = {"scope": "text"}
 _COSTS = {"cost": "number", "cost_lower": "number"}
-_BEFORE_COSTS = "size_lower"
+_BEFORE_SCOPE, _BEFORE_COSTS = "minimality", "size_lower"
 # The type of each kind in pandas, in Arrow and in Spark. A prediction may be missing, as may the
 # minimality: those of a row that is invalid.
 _TYPES = {
@@ -63,23 +64,33 @@ class Schema:
         The columns that are carried along, with their types in pandas.
     priced : bool, default=False
         Whether features have costs, which are then told.
+    scoped : bool, default=False
+        Whether not all sets are allowed, which is then told.
     """
 
     label: str
     ids: tuple[tuple[str, Any], ...] = ()
     priced: bool = False
+    scoped: bool = False
 
     @classmethod
-    def of(cls, classes: tuple[Any, ...], id_columns: Any = None, priced: bool = False) -> Schema:
+    def of(
+        cls,
+        classes: tuple[Any, ...],
+        id_columns: Any = None,
+        priced: bool = False,
+        scoped: bool = False,
+    ) -> Schema:
         """Return the schema for some classes; ``id_columns`` maps names to pandas' types."""
         kinds = {np.asarray(label).dtype.kind for label in classes}
         kind = kinds.pop() if len(kinds) == 1 else "O"
-        return cls(kind if kind in _TYPES else "O", _checked_ids(id_columns, priced), priced)
+        ids = _checked_ids(id_columns, columns_of(priced, scoped))
+        return cls(kind if kind in _TYPES else "O", ids, priced, scoped)
 
     @property
     def columns(self) -> dict[str, str]:
         """What is told of every row, and as what."""
-        return columns_of(self.priced)
+        return columns_of(self.priced, self.scoped)
 
     def _types(self, of: int) -> dict[str, str]:
         """Return the types of the columns; 0: in pandas, 1: in Arrow, 2: in Spark."""
@@ -135,17 +146,19 @@ class Schema:
         return ", ".join(f"{_quoted(name)} {kind}" for name, kind in names.items())
 
 
-def columns_of(priced: bool) -> dict[str, str]:
+def columns_of(priced: bool, scoped: bool) -> dict[str, str]:
     """Return what is told of every row, and as what."""
-    if not priced:
-        return COLUMNS
-    names = list(COLUMNS)
-    at = names.index(_BEFORE_COSTS) + 1
-    told = COLUMNS | _COSTS
-    return {name: told[name] for name in (*names[:at], *_COSTS, *names[at:])}
+    told = {}
+    for name, kind in COLUMNS.items():
+        told[name] = kind
+        if scoped and name == _BEFORE_SCOPE:
+            told |= _SCOPE
+        if priced and name == _BEFORE_COSTS:
+            told |= _COSTS
+    return told
 
 
-def _checked_ids(id_columns: Any, priced: bool) -> tuple[tuple[str, Any], ...]:
+def _checked_ids(id_columns: Any, columns: Collection[str]) -> tuple[tuple[str, Any], ...]:
     """Return names and types of columns that are carried along, or say what they must be."""
     if id_columns is None:
         return ()
@@ -156,13 +169,13 @@ def _checked_ids(id_columns: Any, priced: bool) -> tuple[tuple[str, Any], ...]:
         )
     ids = tuple(id_columns.items())
     for name, _ in ids:
-        check_id(name, priced)
+        check_id(name, columns)
     return ids
 
 
-def check_id(name: Any, priced: bool = False) -> None:
+def check_id(name: Any, columns: Collection[str]) -> None:
     """Refuse to carry a column along that has the name of another one."""
-    if name in columns_of(priced):
+    if name in columns:
         raise InvalidInputError(
             f"id_columns must not name {name!r}, which is a column of the result. Rename it in X."
         )

@@ -81,7 +81,7 @@ def frequency(
             groups = (roles.necessary, roles.possible)
             needed, some = (group[won == side].mean(axis=0)[order] for group in groups)
             where = (np.arange(len(order)) + offset, height * 0.92)
-            mark_shares(ax, *where, needed, some, key=side == sides[-1])
+            mark_shares(ax, *where, needed, some, key=roles.those if side == sides[-1] else None)
     names = told.model.unit_names
     ax.set_yticks(range(len(order)), [canvas.short(names[u]) for u in order])
     ax.set_ylim(max(len(order), 1) - 0.5, -0.5)

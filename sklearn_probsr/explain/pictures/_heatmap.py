@@ -79,7 +79,8 @@ def reasons_heatmap(
     marks = []
     if roles is not None and features:
         cells = (roles.necessary, roles.possible & ~told.mask)
-        marks = mark_cells(ax, *(cell[across][:, features].T for cell in cells))
+        needed, elsewhere = (cell[across][:, features].T for cell in cells)
+        marks = mark_cells(ax, needed, elsewhere, roles.those)
     ax.hlines(np.arange(1, len(features)) - 0.5, -0.5, len(told) - 0.5, color="white", linewidth=1)
     labels = [f"{canvas.short(told.model.unit_names[u])}  {100 * often[u]:.0f}%" for u in features]
     ax.set_yticks(range(len(features)), labels)

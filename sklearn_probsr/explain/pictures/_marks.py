@@ -21,7 +21,7 @@ __all__ = ["Roles", "legend_of", "mark_cells", "mark_of", "mark_shares", "mark_t
 
 _EVERY, _SOME, _OPEN = "◆", "◇", "(?)"
 _MEANING = {
-    _EVERY: "in every reason of this size",
+    _EVERY: "in every reason of this size{those}",
     _SOME: "in some of them",
     _OPEN: "in some, perhaps in every one",
 }
@@ -35,9 +35,12 @@ class Roles:
     Attributes
     ----------
     necessary, possible, undecided : ndarray of bool, shape (n, features)
+    those : str
+        What is said of the sets, if not all were allowed: " of the features allowed".
     """
 
-    def __init__(self, each: Sequence[Alternatives], width: int) -> None:
+    def __init__(self, each: Sequence[Alternatives], width: int, those: str) -> None:
+        self.those = those
         groups = ("necessary", "possible", "undecided")
         self.necessary, self.possible, self.undecided = (
             np.zeros((len(each), width), dtype=np.bool_) for _ in groups
@@ -59,7 +62,9 @@ def roles_of(found: ReasonExplanation) -> Roles | None:
     others = found.alternatives
     if others is None:
         return None
-    return Roles([one for one in others if one is not None], found.reasons.model.n_units)
+    told = found.reasons
+    each = [one for one in others if one is not None]
+    return Roles(each, told.model.n_units, told.scope.words())
 
 
 def mark_of(one: Alternatives | None, unit: int) -> str:
@@ -79,7 +84,7 @@ def legend_of(one: Alternatives | None) -> list[str]:
     if "" in marks:
         return ["not proved to be the smallest: others are not known"]
     meanings = ", ".join(f"{mark} {told}" for mark, told in _MEANING.items() if mark in marks)
-    lines = textwrap.wrap(meanings, _WIDTH)
+    lines = textwrap.wrap(meanings.format(those=one.reason.scope.words()), _WIDTH)
     known = len(set(one.possible) - set(one.reason.features))
     perhaps = len(set(one.undecided) - set(one.possible))
     if known:
@@ -90,17 +95,20 @@ def legend_of(one: Alternatives | None) -> list[str]:
 
 
 def mark_shares(
-    ax: Axes, places: Any, height: float, needed: Any, possible: Any, *, key: bool
+    ax: Axes, places: Any, height: float, needed: Any, possible: Any, *, key: str | None
 ) -> None:
-    """Mark at bars of shares how often a feature is in every reason, and how often in some."""
+    """Mark at bars of shares how often a feature is in every reason, and how often in some.
+
+    ``key`` is what the legend says of the sets, "" if all were allowed; None: nothing is said.
+    """
     colour = _ink()
     ax.barh(
         places, possible, height=height, facecolor="none", edgecolor=colour, linewidth=0.8,
-        linestyle=(0, (2, 1.5)), label="in some of that size" if key else None,
+        linestyle=(0, (2, 1.5)), label=None if key is None else "in some of that size",
     )  # fmt: skip
     ax.barh(
         places, needed, height=height * 0.25, color=colour,
-        label="in every reason of that size" if key else None,
+        label=None if key is None else f"in every reason of that size{key}",
     )  # fmt: skip
 
 
@@ -121,12 +129,17 @@ def mark_table(
             )  # fmt: skip
             if above is not None:
                 above.set_y(i - 0.15)
-    legend = "small: in every reason of that size, to in some of them"
+    legend = f"small: in every reason of that size{roles.those}, to in some of them"
     ax.set_xlabel(f"{ax.get_xlabel()}\n{legend}")
 
 
-def mark_cells(ax: Axes, needed: NDArray[np.bool_], elsewhere: NDArray[np.bool_]) -> list[str]:
-    """Mark cells of a heatmap, features down and rows across; return what the marks mean."""
+def mark_cells(
+    ax: Axes, needed: NDArray[np.bool_], elsewhere: NDArray[np.bool_], those: str
+) -> list[str]:
+    """Mark cells of a heatmap, features down and rows across; return what the marks mean.
+
+    ``those`` is what is said of the sets, "" if all were allowed.
+    """
     from matplotlib.colors import ListedColormap
 
     told = []
@@ -135,11 +148,11 @@ def mark_cells(ax: Axes, needed: NDArray[np.bool_], elsewhere: NDArray[np.bool_]
             np.where(elsewhere, 1.0, np.nan), cmap=ListedColormap([canvas.PALE]), alpha=0.6,
             aspect="auto", interpolation="nearest",
         )  # fmt: skip
-        told.append("grey: in another reason of that size")
+        told.append(f"grey: in another reason of that size{those}")
     if needed.any():
         at, across = needed.nonzero()
         ax.hlines(at, across - 0.5, across + 0.5, color=_ink(), linewidth=1.6)
-        told.append("line: in every one")
+        told.append("line: in every one" if told else f"line: in every one of that size{those}")
     return told
 
 

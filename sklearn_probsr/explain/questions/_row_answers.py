@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, Self, TypeVar, overload
 
-import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.explain.frames._row_index import ByLabel
 from sklearn_probsr.questions._alternatives import Alternatives
+from sklearn_probsr.results._places import places
+from sklearn_probsr.results._scope import Scope
 
 __all__ = ["RowAnswers", "RowSequence", "alternatives_table"]
 
@@ -42,7 +44,7 @@ class RowSequence(Generic[T]):
     @overload
     def __getitem__(self, i: slice | list[int] | NDArray[Any]) -> Self: ...
     def __getitem__(self, i: Any) -> T | Self:
-        at = np.arange(len(self))[i]
+        at = places(len(self), i)
         if at.ndim == 0:
             return self._found[int(at)]
         some = copy.copy(self)
@@ -97,17 +99,24 @@ class RowAnswers(RowSequence[T | None]):
 
 
 def alternatives_table(
-    found: Sequence[Alternatives | None], names: Sequence[str], index: Any
+    found: Sequence[Alternatives | None], names: Sequence[str], scope: Scope, index: Any
 ) -> RowAnswers[Alternatives]:
-    """Return the alternatives of rows, which a table tells by name."""
-    return RowAnswers(found, partial(_alternatives_line, names), index)
+    """Return the alternatives of rows, which a table tells by name.
+
+    ``scope`` are the sets that were allowed; how many features at most is of no account.
+    """
+    line = partial(_alternatives_line, names, replace(scope, max_size=None))
+    return RowAnswers(found, line, index)
 
 
-def _alternatives_line(names: Sequence[str], one: Alternatives | None) -> dict[str, Any]:
+def _alternatives_line(
+    names: Sequence[str], scope: Scope, one: Alternatives | None
+) -> dict[str, Any]:
     """Return a line of the table; lists of names are empty where a row is flagged."""
     groups = ("necessary", "possible", "undecided")
     return {
         "size": None if one is None else one.size,
         "minimality": None if one is None else one.reason.minimality,
+        **scope.column,
         **{g: [] if one is None else [names[u] for u in getattr(one, g)] for g in groups},
     }

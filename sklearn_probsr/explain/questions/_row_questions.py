@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sklearn_probsr.core.law import Law
@@ -22,6 +23,7 @@ from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.questions._breaking_sets import BreakingSet, breaking_set_of
 from sklearn_probsr.questions._outlook import Outlook
 from sklearn_probsr.results._reasons import SufficientReasons
+from sklearn_probsr.results._scope import Scope
 
 __all__ = ["RowQuestions"]
 
@@ -35,6 +37,7 @@ class RowQuestions:
     _given_masker: Any
     _subject: Subject
     _question: Question
+    scope: Scope
 
     def alternatives(self, X: Any, *, limit: int = MOST_REASONS) -> RowAnswers[Alternatives]:
         """Tell which features are in every minimum reason of each row, and which in some.
@@ -51,7 +54,8 @@ class RowQuestions:
         RowAnswers
             A sequence with the `Alternatives` of each row, None where it is flagged (see
             ``on_error``). ``to_frame()`` has the columns ``size``, ``minimality``, ``necessary``,
-            ``possible`` and ``undecided``, lists of names.
+            ``possible`` and ``undecided``, lists of names; if not all sets are allowed also
+            ``scope``, those that all of it speaks of.
 
         Examples
         --------
@@ -70,7 +74,7 @@ class RowQuestions:
         if reasons.flagged or taken.invalid:
             everything = reasons.among(taken.at, taken.rows, taken.invalid)
             warn_of(everything.status if taken.invalid else reasons.status, 2)
-        return alternatives_table(found, self.law.model.unit_names, taken.index)
+        return alternatives_table(found, self.law.model.unit_names, self.scope, taken.index)
 
     def _alternatives(
         self, taken: Sifted, reasons: SufficientReasons, limit: int = MOST_REASONS
@@ -99,7 +103,8 @@ class RowQuestions:
             A sequence with the `BreakingSet` of each row; None where nothing breaks the decision,
             and where the row is invalid (see ``on_error``). ``to_frame()`` has the columns
             ``features`` (lists of names), ``size``, ``minimality``, ``guarantee_lower`` and
-            ``guarantee_upper``.
+            ``guarantee_upper``; if not all sets are allowed also ``scope``, those that the others
+            were sought among.
 
         Examples
         --------
@@ -119,7 +124,8 @@ class RowQuestions:
             except UnreachableError:  # nothing need be known of this row
                 continue
         taken.warn(2)
-        return RowAnswers(found, _breaking_line, taken.index)
+        scope = replace(self.scope, max_size=None)
+        return RowAnswers(found, partial(_breaking_line, scope), taken.index)
 
     def outlook(self, X: Any, *, unknown: Any, cost: Any = None) -> RowAnswers[Outlook]:
         """Tell what is settled of rows of which some features are not known yet.
@@ -197,12 +203,13 @@ def _outlook_line(one: Outlook | None) -> dict[str, Any]:
     }
 
 
-def _breaking_line(one: BreakingSet | None) -> dict[str, Any]:
+def _breaking_line(scope: Scope, one: BreakingSet | None) -> dict[str, Any]:
     """Return a line of the table."""
     return {
         "features": [] if one is None else list(one.feature_names),
         "size": None if one is None else one.size,
         "minimality": None if one is None else one.minimality,
+        **scope.column,
         "guarantee_lower": None if one is None else one.guarantee.lower,
         "guarantee_upper": None if one is None else one.guarantee.upper,
     }

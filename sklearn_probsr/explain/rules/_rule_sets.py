@@ -18,6 +18,7 @@ from sklearn_probsr.explain.rules._rule_cover import RuleCover, cover_by
 from sklearn_probsr.model._enclosure import lower_text
 from sklearn_probsr.results._inert_text import markdown
 from sklearn_probsr.results._notebook_html import SHOWN_ROWS, bound, card, line, strong, table
+from sklearn_probsr.results._places import places
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.rules._rule import Rule, Taken, taken_by
@@ -96,7 +97,7 @@ class Rules(Sequence[Rule]):
     @overload
     def __getitem__(self, index: slice) -> Rules: ...
     def __getitem__(self, index: Any) -> Rule | Rules:
-        at = np.arange(len(self))[index]
+        at = places(len(self), index)
         if np.ndim(at) == 0:
             return self.rules[int(at)]
         held = None if self.held_out is None else _some(self.held_out, at)

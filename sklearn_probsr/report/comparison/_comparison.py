@@ -129,7 +129,8 @@ class Comparison:
         -------
         DataFrame
             ``prediction``, ``margin``, ``reason`` (feature names), ``reason_size``,
-            ``guarantee_lower``, ``guarantee_upper``, ``minimality``; ``sure_size`` (the size at
+            ``guarantee_lower``, ``guarantee_upper``, ``minimality``; if not all sets were allowed,
+            the ``scope`` that it speaks of ("of the features allowed"); ``sure_size`` (the size at
             delta = 1); ``abs_shap_size`` and ``signed_shap_size`` (how long a prefix of the
             features by abs(SHAP), and by SHAP value towards the prediction, must be to reach
             delta; NaN where the features that may be taken never do);
@@ -157,7 +158,10 @@ class Comparison:
         columns = {name: pd.Series(column) for name, column in self.table.items()}
         for name in {"reason", "undecided"} & {*columns}:
             columns[name] = pd.Series([Names(told) for told in self.table[name]], dtype=object)
-        return pd.DataFrame(columns).set_axis(self.index)
+        found = pd.DataFrame(columns).set_axis(self.index)
+        for name, told in self.scope.column.items():
+            found.insert(found.columns.get_loc("minimality") + 1, name, told)
+        return found
 
     @cached_property
     def _explained(self) -> Comparison:

@@ -27,10 +27,10 @@ from sklearn_probsr import (
     sufficient_reason,
     to_linear_model,
 )
-from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.extend import register_adapter
 from sklearn_probsr.adapters import Categories, Steps
 from sklearn_probsr.adapters._registry import _entries
+from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.extend import register_adapter
 
 TERMS = {
     "age": Steps([30, 45, 60], [-1.0, 0.5, 0.5, 2.0], missing=0.0),

@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import adapt
-from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.cli._trusted_models import load_model
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import TABLE, TWO
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import adapt
-from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.adapters import Threshold
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import agree
 
 pytest.importorskip("pygam", reason="pygam is not installed: it needs an older SciPy")

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from sklearn_probsr import SufficientReasonExplainer, adapt
-from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.adapters import Threshold
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import RNG, TABLE, TWO, N
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")

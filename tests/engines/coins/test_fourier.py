@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_probsr.extend import Enclosure
 from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.engines.coins import _fourier
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.engines.coins._fourier import fourier, fourier_prefixes
+from sklearn_probsr.extend import Enclosure
 from tests.engines.questions import contains, gaussian, meet_in_the_middle, perturbed
 from tests.interpreted import long_loops
 from tests.oracle import subset_count

@@ -7,11 +7,11 @@ from itertools import combinations
 import numpy as np
 
 from sklearn_probsr import LinearModel, Product
-from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines.sums._context import compare
 from sklearn_probsr.engines.sums._stochastic_order import within
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums._refuter import Refuter
 from tests.interpreted import long_loops
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_probsr.extend import Enclosure
 from sklearn_probsr.engines._level import ANY
 from sklearn_probsr.engines.coins._deficits import SubsetSum
 from sklearn_probsr.engines.coins._fourier import fourier as coins
@@ -17,6 +16,7 @@ from sklearn_probsr.engines.sums import _finite
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._finite_fourier import fourier
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
+from sklearn_probsr.extend import Enclosure
 from tests.engines.questions import contains
 from tests.interpreted import examples, long_loops
 

@@ -18,6 +18,7 @@ from sklearn_probsr import (
     ReasonExplanation,
     SufficientReasonExplainer,
     compare,
+    reason_codes,
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._row_index import built_index
@@ -141,6 +142,46 @@ def test_a_label_that_no_row_has_is_told():
             message = "loc takes what a row is called, and there are no rows, got 'x'."
         with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
             some.loc[wrong]
+
+
+def test_a_label_in_brackets_is_told_the_other_way():
+    """Of all that has one thing for each row; a place that there is not is an IndexError."""
+    X = frame(indices()["texts"])
+    explainer = SufficientReasonExplainer(
+        LinearModel(MODEL.weights, 2.5, feature_names=list("abcde"), classes=("no", "yes"))
+    )
+    found = explainer(X, alternatives=True)
+    codes = reason_codes(found, dict.fromkeys("abcde", ("R1", "Because")), adverse="no")
+    every = [
+        found.alternatives, explainer.guarantee_curve(X), explainer.breaking_sets(X), found.rules(X)
+    ]  # fmt: skip
+    for rows, way in (
+        *((each, "loc[label]") for each in (*every, codes)),
+        (found.reasons, "loc[label] of an explanation"),
+    ):
+        for label in ("person 3", ["person 3", "person 4"], pd.Timestamp("2024-01-01")):
+            message = (
+                f"brackets take the place of a row, 0 to {len(rows) - 1}, got {label!r}. A row by "
+                f"its label is {way}."
+            )
+            with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
+                rows[label]
+        with pytest.raises(IndexError):
+            rows[N]
+    message = "brackets take the place of a row, of which there is none, got 'x'. A row by its "
+    with pytest.raises(
+        InvalidInputError, match=f"^{re.escape(message)}label is loc\\[label\\]\\.$"
+    ):
+        every[0][:0]["x"]
+
+
+def test_describe_names_both_ways():
+    """A place that no row has, where rows have labels, may be meant as one."""
+    found = SufficientReasonExplainer(MODEL)(rows())
+    message = "describe takes the place of a row, 0 to 2, got 30."
+    for some, more in ((found[:3], ""), (found[2:5], " A row by its label is loc[label].")):
+        with pytest.raises(InvalidInputError, match=f"^{re.escape(message + more)}$"):
+            some.describe(30)
 
 
 def test_rows_without_names_are_numbered():

@@ -22,8 +22,8 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.extend import law_of
 from sklearn_probsr.engines._samples import hoeffding_radius
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rivals._thin_duels import ThinDuels
 from sklearn_probsr.laws.sums import _thin_spectrum
 from sklearn_probsr.model._exact import decimal_fraction

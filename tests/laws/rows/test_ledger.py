@@ -19,8 +19,8 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.extend import law_of
 from sklearn_probsr.engines.rows._floors import signs_of
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rows._ledger import Ledger
 from sklearn_probsr.model._exact import decimal_fraction
 from tests.interpreted import examples

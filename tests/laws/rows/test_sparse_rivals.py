@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_probsr import ArgmaxModel, Background, sufficient_reason
-from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.engines.rows._sparse_counts import Columns, kept_on_the_way, least_size
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rows import _rival_words, _sparse_replacement
 from sklearn_probsr.laws.rows._rival_words import RivalReplacement
 from sklearn_probsr.laws.rows._sparse_ledger import DuelLedger

@@ -21,8 +21,8 @@ from sklearn_probsr import (
     guarantee_curve,
     sufficient_reason,
 )
-from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rows import _sparse_replacement
 from sklearn_probsr.laws.rows._sparse_prover import SparseProver
 from sklearn_probsr.laws.rows._sparse_replacement import SparseLaw

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import LinearModel, Uniform, Unit
-from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Effort, Limits, Task
 from sklearn_probsr.engines.sums._stochastic_order import within
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums._categories import Facts
 from sklearn_probsr.laws.sums._refuter import Refuter, ranked
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import LinearModel, Marginals, Uniform, Unit, sufficient_reasons
-from sklearn_probsr.extend import law_of
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.extend import law_of
 from sklearn_probsr.search._local import search
 
 # Numbers that are equal, opposite, next to each other, and beyond each other's last digit.
