@@ -19,7 +19,7 @@ from sklearn_probsr.results._scope import ALL, Scope
 from sklearn_probsr.results._sentence import sentence
 
 if TYPE_CHECKING:
-    from sklearn_probsr.laws.rows._neighbours import Matches
+    from sklearn_probsr.rows.matching import Matches
     from sklearn_probsr.rules._robustness import Slack
     from sklearn_probsr.rules._rule import Reader, Rule
     from sklearn_probsr.rules._unit_values import Values

@@ -25,7 +25,7 @@ from sklearn_probsr.results._reason_text import TOLD_ROWS, reasons_text
 from sklearn_probsr.results._scope import Scope
 
 if TYPE_CHECKING:
-    from sklearn_probsr.laws.rows._neighbours import Matches
+    from sklearn_probsr.rows.matching import Matches
     from sklearn_probsr.rules._rule import Reader
 
 __all__ = ["COLUMNS", "SufficientReasons"]

@@ -14,7 +14,7 @@ from sklearn_probsr.results._listed import count, listed
 from sklearn_probsr.results._scope import Scope
 
 if TYPE_CHECKING:
-    from sklearn_probsr.laws.rows._neighbours import Matches
+    from sklearn_probsr.rows.matching import Matches
 
 __all__ = ["CLAIMS", "claim", "cost_text", "count_text", "marked_facts", "sentence", "template"]
 

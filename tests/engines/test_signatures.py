@@ -10,10 +10,8 @@ import pytest
 from tests.interpreted import INTERPRETED, WHOLE
 from tests.layout import ROOT
 
-# Sets of facts are gone through by what rows miss, where that is short, else not; sets are compared
-# by whole numbers or by floats.
+# Sets are compared by whole numbers or by floats.
 TWICE = {
-    "_facts": {"_cost", "_list_kids", "_start", "_step", "best_of_size"},
     "_answers": {"helps"},
 }
 

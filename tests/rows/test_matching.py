@@ -31,10 +31,10 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.engines._clopper_pearson import clopper_pearson
-from sklearn_probsr.engines.rows._facts import worth
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
-from sklearn_probsr.laws.rows import _fewest_facts as conditional
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.rows import matching
+from sklearn_probsr.rows.matching_kernels import worth
 from tests.interpreted import examples
 from tests.oracle import Case, matching_count
 from tests.strategies import cases, levels, models
@@ -174,9 +174,9 @@ def test_without_a_budget(case: Case, delta: float, few: bool, data: st.DataObje
     level = decimal_fraction(delta)
     all_sets = qualifying(case, searched, least, level, list(range(case.d)), set())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(conditional, "_BUDGET", -1)
+        patch.setattr(matching, "_BUDGET", -1)
         if few:
-            patch.setattr(conditional, "_MOST_SUBSETS", -1)
+            patch.setattr(matching, "_BUDGET_OF_PARTS", -1)
         try:
             reason = sufficient_reason(models(case), case.x, delta=delta, distribution=law)
         except UnreachableError as error:
@@ -200,7 +200,7 @@ def test_best_without_a_budget(monkeypatch: pytest.MonkeyPatch):
     model, held = LinearModel([1, 1, 1], 3), np.arange(20) % 2 == 1
     law = Matching(rows, confirm=held, min_rows=1)
     exact = sufficient_reason(model, [1, 1, 1], delta=1, distribution=law, max_size=1)
-    monkeypatch.setattr(conditional, "_BUDGET", -1)
+    monkeypatch.setattr(matching, "_BUDGET", -1)
     grown = sufficient_reason(model, [1, 1, 1], delta=1, distribution=law, max_size=1)
     assert grown.minimality == exact.minimality == "best-of-size"
     assert grown.features == exact.features

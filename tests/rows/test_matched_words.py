@@ -1,4 +1,4 @@
-"""Matching rows that are mostly zeros, by the rows that hold each word, against full tables."""
+"""Matching rows that are mostly zeros, against the same rows filled in, and curves of both."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ from sklearn_probsr import (
     guarantee_curve,
     sufficient_reasons,
 )
-from sklearn_probsr.engines.rows._facts import Facts, worth
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws.rows import _fewest_facts, _neighbours
-from sklearn_probsr.laws.rows._matched_words import MatchedWords
-from sklearn_probsr.laws.rows._neighbours import greedy_order
 from sklearn_probsr.model import _sparse
 from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.rows import matching
+from sklearn_probsr.rows.matching_kernels import worth
 from tests.interpreted import examples
 
 LEVELS = st.sampled_from([0.0, 0.3, 0.5, 0.75, 0.9, 1.0])
@@ -44,12 +42,11 @@ LEVELS = st.sampled_from([0.0, 0.3, 0.5, 0.75, 0.9, 1.0])
 @contextmanager
 def patched(**values: Any) -> Iterator[None]:
     """Set constants of the search for a while; ``sparse=True`` keeps every sparse matrix so."""
-    where = {"_BUDGET": _fewest_facts, "_BEAM": _fewest_facts}
     with pytest.MonkeyPatch.context() as patch:
         if values.pop("sparse", False):
             patch.setattr(_sparse, "_FEW_CELLS", -1)
         for name, value in values.items():
-            patch.setattr(where.get(name, _neighbours), name, value)
+            patch.setattr(matching, name, value)
         yield
 
 
@@ -111,11 +108,11 @@ def answered(model: Any, rows: Any, asked: Any, told: dict[str, Any]) -> list[An
 
 @settings(max_examples=examples(150))
 @given(questions(), st.sampled_from([0, 10**9]))
-def test_words_are_matched_as_tables_are(question: Any, many: int):
-    """Sparse rows give the answers of the same rows filled in, with facts left out and without."""
+def test_words_are_matched_as_tables_are(question: Any, fewer: int):
+    """Sparse rows give the answers of the same rows filled in, by lists of facts and by bits."""
     model, rows, asked, told = question
     dense = answered(model, rows, asked, told)
-    with patched(sparse=True, _MANY=many, _FEWER=1):
+    with patched(sparse=True, _FEWER=fewer):
         thin, few = sparse.csr_array(rows), sparse.csr_array(asked)
         law = law_of(model, Matching(thin, **told["matching"]))
         assert isinstance(law.rows, SparseRows)
@@ -124,13 +121,13 @@ def test_words_are_matched_as_tables_are(question: Any, many: int):
 
 
 @settings(max_examples=examples(100))
-@given(questions(), st.sampled_from([1, 16]), st.sampled_from([2, 32]))
+@given(questions(), st.sampled_from([0, 16]), st.sampled_from([2, 32]))
 def test_a_beam_grows_the_same_sets(question: Any, fewer: int, beam: int):
     """Without a budget sparse rows and tables grow the same sets, by lists and by bits."""
     model, rows, asked, told = question
-    with patched(_BUDGET=-1, _BEAM=beam, _MANY=0, _FEWER=10**9):
+    with patched(_BUDGET=-1, _BEAM=beam, _FEWER=10**9):
         dense = answered(model, rows, asked, told)
-    with patched(sparse=True, _BUDGET=-1, _BEAM=beam, _MANY=0, _FEWER=fewer):
+    with patched(sparse=True, _BUDGET=-1, _BEAM=beam, _FEWER=fewer):
         thin, few = sparse.csr_array(rows), sparse.csr_array(asked)
         assert answered(model, thin, few, told) == dense
 
@@ -153,9 +150,7 @@ def test_counts_are_those_of_the_table():
                 assert one == other
                 known = guarantee(model, x, features, distribution=thin)
                 assert known == guarantee(model, x, features, distribution=law)
-        table = law_of(model, thin)._tables[1]
-        assert isinstance(table, MatchedWords)
-        assert 0 < table.nbytes < law_of(model, thin).nbytes
+        assert 0 < law_of(model, thin).rows.nbytes < law_of(model, thin).nbytes
 
 
 def test_units_in_another_order_are_filled_in():
@@ -263,27 +258,24 @@ def test_curves_have_the_enclosures_of_their_sets(question: Any):
 def test_the_order_is_that_of_greed_fact_by_fact(seed: int, n_good: int, n_bad: int):
     """Facts that change nothing are taken at once, in the place that each would have had."""
     rng = np.random.default_rng(seed)
-    inside = [rng.random((9, n)) < rng.random((9, 1)) ** 0.2 for n in (n_good, n_bad)]
-    good, bad = (_packed(some) for some in inside)
-    everyone = [_packed(np.ones((1, n), dtype=bool))[0] for n in (n_good, n_bad)]
-    leads = [np.zeros(n) for n in (n_good, n_bad)]
-    facts = Facts(good, bad, *everyone, *leads, 0.0)
-    left, expected = list(range(9)), []
-    here = [np.ones(n, dtype=bool) for n in (n_good, n_bad)]
+    shared = rng.random((9, n_good + n_bad)) < rng.random((9, 1)) ** 0.2  # by the row of ones
+    rows = np.column_stack([shared.T, np.arange(n_good + n_bad) < n_good]).astype(int)
+    held = np.zeros((1, 10), dtype=int)
+    model = LinearModel([0] * 9 + [1], 1)
+    law = Matching(
+        np.vstack([rows, held]), min_rows=1, confirm=np.arange(len(rows) + 1) >= len(rows)
+    )
+    left, expected, here = list(range(9)), [], rows[:, :9].all(axis=1) & (rows[:, 9] == 1)
+    here = np.arange(len(rows)) != np.flatnonzero(here)[0] if here.any() else rows[:, 9] >= 0
     while left:
-        worths = [worth(*((some[k] & mine).sum() for some, mine in zip(inside, here, strict=True)))
-                  for k in range(9)]  # fmt: skip
-        best = max(left, key=worths.__getitem__)
+        counts = {k: [int((here & (rows[:, k] == 1) & (rows[:, 9] == c)).sum()) for c in (1, 0)]
+                  for k in left}  # fmt: skip
+        best = max(left, key=lambda k: worth(*counts[k]))
         expected.append(best)
         left.remove(best)
-        here = [mine & some[best] for some, mine in zip(inside, here, strict=True)]
-    assert greedy_order(facts) == expected
-
-
-def _packed(inside: np.ndarray) -> np.ndarray:
-    padded = np.zeros((len(inside), -(-inside.shape[1] // 64) * 64), dtype=bool)
-    padded[:, : inside.shape[1]] = inside
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+        here = here & (rows[:, best] == 1)
+    view = law_of(model, law).view(model.check_row([1] * 10))
+    assert view.orders(list(range(9)), ()) == [expected]
 
 
 def test_a_curve_of_many_words_takes_about_as_long_as_a_reason():
