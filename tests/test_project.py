@@ -114,13 +114,13 @@ def test_imports_point_up():
 def test_folders_of_laws_build_on_what_all_laws_share():
     """A kind of law imports what laws share and kinds before it; only the dispatch knows all."""
     modules = module_names()
-    kinds = ["", "rows", "sums", "rivals"]
+    kinds = ["", "sums", "rivals"]
 
     def kind(name: str) -> str:
         inside = name.split(".")[1:]
         return inside[0] if len(inside) == 2 else ""
 
-    for name in (n for n in modules if n.startswith("laws.") and n != "laws._makers"):
+    for name in (n for n in modules if n.startswith("laws.")):
         others = {kind(o) for o in imports(name, modules)[0] if o.startswith("laws.")}
         known = {*kinds[: kinds.index(kind(name)) + 1]} if "." in name[5:] else {""}
         assert others <= known, f"{name} imports laws of {others - known}"
@@ -155,7 +155,7 @@ def test_only_the_dispatch_tells_distributions_and_models_apart():
     told = [
         f"{name}:{line}"
         for name, path in sorted(module_names().items())
-        if name not in {"core.dispatch", "independent.makers", "laws._makers"}
+        if name not in {"core.dispatch", "independent.makers"}
         for line in sorted(lines_that_ask(path.read_text(encoding="utf-8")))
     ]
     assert len(told) <= MOST_LINES_THAT_ASK, told
