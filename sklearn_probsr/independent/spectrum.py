@@ -164,12 +164,12 @@ def bounds(
     """Return bounds of ``Pr[Y <= cut]`` from the product of the free factors (Corollary 19).
 
     ``beta`` is how far the cut lies above the centre of what is free, in turns of the period, and
-    ``blur`` what that is off by at most (Table 4 line 7).
+    ``blur`` what that is off by at most (Table 4 line 7). Beyond the period line 1 settles it.
     """
     if beta - blur >= 0.5:
-        return 1.0 - table.error, 1.0
+        return 1.0 - TAIL, 1.0
     if beta + blur <= -0.5:
-        return 0.0, table.error
+        return 0.0, TAIL
     beta = min(max(beta, -0.5), 0.5)
     re, im = product[0], product[1]
     middle = 0.5 + beta
@@ -197,9 +197,9 @@ def coin_bounds(
 ) -> tuple[float, float]:
     """Return what `bounds` does where all factors are real; arrays have shape (nodes,)."""
     if beta - blur >= 0.5:
-        return 1.0 - error, 1.0
+        return 1.0 - TAIL, 1.0
     if beta + blur <= -0.5:
-        return 0.0, error
+        return 0.0, TAIL
     beta = min(max(beta, -0.5), 0.5)
     node, sign, vaaler, fejer = nodes.node, nodes.sign, nodes.vaaler, nodes.fejer
     middle = 0.5 + beta

@@ -162,6 +162,7 @@ def test_an_average_over_cases_covers_its_rounding(monkeypatch: pytest.MonkeyPat
     assert exact - Fraction(1, 2**46) <= Fraction(found.lower) <= exact
 
 
+@long_loops
 def test_cases_are_not_split_again():
     """Values that fall by a third each are heavy all the way down: six of them are split, once."""
     values = [3**k for k in range(60, 0, -1)]
