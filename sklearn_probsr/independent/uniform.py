@@ -143,10 +143,10 @@ def enclose_sum(
     return Enclosure.proved(lower, upper)
 
 
-def _sum_cost(question: SubsetSum, degree: int, splits: int) -> float:
-    """Return about how many seconds `enclose_sum` takes up to a degree, with so many splits."""
+def _sum_cost(question: SubsetSum, degree: int) -> float:
+    """Return about how many seconds `enclose_sum` takes up to a degree."""
     n = len(question.values)
-    return 5e-9 * (1 << splits) * (degree * min(n, 40) + 64 * n)
+    return 5e-9 * (1 << heavy([v * v for v in question.values])) * (degree * min(n, 40) + 64 * n)
 
 
 def _prefixes(values: list[int], capacity: int, steps: int, degree: int) -> list[Enclosure]:
@@ -220,11 +220,9 @@ class UniformView(View):
         ]
         if len(question.values) > MOST_COUNTED:
             ways.append((_TABLE_SECONDS, partial(self.by_tables, fixed, 1)))
-        # Without cases it takes less, and often does.
-        for splits in {0, heavy([v * v for v in question.values])}:
-            for degree in _DEGREES:
-                way = partial(enclose_sum, question, level, width, degree, splits)
-                ways.append((_sum_cost(question, degree, splits), way))
+        for degree in _DEGREES:
+            way = partial(enclose_sum, question, level, width, degree)
+            ways.append((_sum_cost(question, degree), way))
         return cascade(closed_form(question), ways, delta, tol)
 
     def by_tables(self, fixed: Collection[int], most: int, level: Level = ANY) -> Enclosure:
@@ -282,7 +280,7 @@ class UniformView(View):
                 found.append(self.enclose(order[:k], None, tol))
             elif known.width > tol and budget > 0:
                 found.append(known.intersect(enclose_sum(part, ANY, tol, _AGAIN_DEGREE)))
-                budget -= _sum_cost(part, _AGAIN_DEGREE, heavy([v * v for v in part.values]))
+                budget -= _sum_cost(part, _AGAIN_DEGREE)
             else:
                 found.append(known)
         return found
