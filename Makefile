@@ -37,6 +37,7 @@ measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
 # Coverage cannot see compiled code run; here it does.
 interpreted: $(VENV)/.test ## Run those of the engines without compiling, and note lines too
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal tests/engines \
+		tests/independent/test_spectrum.py tests/independent/test_certainty.py tests/independent/test_one_sum.py \
 		--cov --cov-append --cov-report= --cov-fail-under=0
 
 # Each of the libraries in an environment where its newest release installs.
