@@ -222,3 +222,22 @@ def test_a_column_of_zeros_may_have_any_weight():
     assert model.predict([x]) == [1]
     assert guarantee(model, x, [0], distribution=Background(rows)).exact == 1
     assert guarantee(model, x, [1], distribution=Background(rows)).exact == 0
+
+
+def test_helps_and_hurts_are_told_by_the_weights_as_they_are():
+    """A unit of two columns whose difference of weights is no float still gains what it gains."""
+    weights = [[1e16, 1.09], [0.0, 0.0]]
+    model = ArgmaxModel(weights, [0.0, 0.0], units=[Unit("pair", (0, 1))])
+    rows = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    law = law_of(model, Background(rows))
+    for x in rows:
+        winner = int(model.winners(x[None, :])[0])
+        duel = model.duel(winner, 1 - winner)
+        each = duel.weights.tolist()
+        worths = [
+            sum(Fraction(w) * Fraction(v) for w, v in zip(each, z, strict=True))
+            for z in (x.tolist(), *rows.tolist())
+        ]
+        helps, hurts = law.sides(x[None, :], winner)
+        assert helps[0, 0] == any(worths[0] > worth for worth in worths[1:])
+        assert hurts[0, 0] == any(worths[0] < worth for worth in worths[1:])
