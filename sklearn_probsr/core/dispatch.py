@@ -35,7 +35,7 @@ _MAKERS: dict[type, Callable[[Any, Any], Law]] = {
     Uniform: _made_by("laws._makers", "uniform"),
     Product: _made_by("laws._makers", "product"),
     Marginals: _made_by("laws._makers", "marginals"),
-    Background: _made_by("laws._makers", "background"),
+    Background: _made_by("rows.background", "background"),
     Matching: _made_by("laws._makers", "matching"),
 }
 _LAWS: Memo[Law] = Memo(_MOST_BYTES, lambda law: max(law.nbytes, _MOST_BYTES // _MOST_LAWS))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.core.law import Law
-from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
+from sklearn_probsr.distributions._completions import Marginals, Product, Uniform
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.laws._seen import Seen, rows_before
 from sklearn_probsr.laws._sources import Given, Source, States
@@ -16,7 +16,7 @@ from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import SparseRows
 
-__all__ = ["background", "marginals", "matching", "product", "uniform"]
+__all__ = ["marginals", "matching", "product", "uniform"]
 
 # With more binary units than this, those that are mostly zero are not listed one by one.
 _MANY_UNITS = 2**12
@@ -83,18 +83,6 @@ def _thin(model: Any, distribution: Any, laws: Any) -> Law | None:
     from sklearn_probsr.laws.sums._thin_independent import ThinLaw
 
     return ThinLaw(model, distribution, laws)
-
-
-def background(model: Model, distribution: Background) -> Law:
-    if distribution.is_sparse:
-        rows = rows_before(model, distribution)
-        if isinstance(rows, SparseRows):
-            from sklearn_probsr.rows.sparse import SparseLaw
-
-            return SparseLaw(model, distribution, rows)
-    from sklearn_probsr.rows.law import BackgroundLaw
-
-    return BackgroundLaw(model, distribution)
 
 
 def matching(model: Model, distribution: Matching) -> Law:
