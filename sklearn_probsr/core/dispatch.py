@@ -35,7 +35,7 @@ _MAKERS: dict[type, Callable[[Any, Any], Law]] = {
     Uniform: _made_by("independent.makers", "uniform"),
     Product: _made_by("independent.makers", "product"),
     Marginals: _made_by("independent.makers", "marginals"),
-    Background: _made_by("rows.law", "background"),
+    Background: _made_by("rows.background", "background"),
     Matching: _made_by("rows.matching", "MatchingLaw"),
 }
 _LAWS: Memo[Law] = Memo(_MOST_BYTES, lambda law: max(law.nbytes, _MOST_BYTES // _MOST_LAWS))

@@ -24,11 +24,10 @@ from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import TOL, Duel, Row, View
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.laws._rest import RowsRest, Sums
-from sklearn_probsr.laws._seen import checked_rows, rows_before, weighted_means
+from sklearn_probsr.laws._seen import checked_rows, weighted_means
 from sklearn_probsr.laws._states import worth
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import (
     Answer,
@@ -45,7 +44,7 @@ from sklearn_probsr.rows.stream import DenseRows, Instance, Light, StreamedRows,
 from sklearn_probsr.rows.table import Known, Table
 from sklearn_probsr.search._prover import Prover
 
-__all__ = ["BackgroundLaw", "BackgroundView", "background"]
+__all__ = ["BackgroundLaw", "BackgroundView"]
 
 # Of rows with more gains than this before all rivals no table is made: they are gone through. The
 # second is for two classes, where a table takes no more than the rows do.
@@ -56,17 +55,6 @@ _AT_ONCE = 256
 _FEW_STATES, _MOST_SIDES = 64, 2**16
 # Rows that are looked through for the states of a unit of several columns.
 _MANY_ROWS = 2**17
-
-
-def background(model: Model, distribution: Background) -> Law:
-    """Return the law of a model over background rows."""
-    if distribution.is_sparse:
-        rows = rows_before(model, distribution)
-        if isinstance(rows, SparseRows):
-            from sklearn_probsr.rows.sparse import SparseLaw
-
-            return SparseLaw(model, distribution, rows)
-    return BackgroundLaw(model, distribution)
 
 
 class BackgroundLaw(Law):
