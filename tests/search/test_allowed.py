@@ -28,10 +28,11 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.core.leaning import exact_mean
+from sklearn_probsr.core.leaning import column_mean, exact_mean
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model._sparse import sparse_rows
 from tests.interpreted import examples
 from tests.oracle import Case, UnitCase, background_guarantee, matching_count, product_guarantee
 from tests.strategies import backgrounds, cases, levels, models, unit_models
@@ -320,6 +321,13 @@ def test_means_are_exact(values: list[float], data: st.DataObject):
     weights = data.draw(st.lists(weight, min_size=n, max_size=n))
     truth = sum(Fraction(v) * w for v, w in zip(values, weights, strict=True)) / sum(weights)
     assert exact_mean(np.array(values), np.array(weights)) == truth
+
+
+def test_a_value_in_rows_that_weigh_nothing_is_no_mean():
+    """The mean of a sparse column is 0 where all rows that hold a value count for nothing."""
+    rows = sparse_rows(sparse.csr_array([[0.0, 2.0], [0.0, 0.0], [1.0, 4.0]]), None, "rows")
+    assert column_mean(rows, 1, np.array([0, 3, 0])) == 0
+    assert column_mean(rows, 1, np.array([0, 3, 1])) == 1
 
 
 def test_a_fact_that_is_as_its_average_does_not_support():
