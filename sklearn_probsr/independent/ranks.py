@@ -35,7 +35,7 @@ __all__ = [
     "Ladder",
     "Ranks",
     "bound_pair",
-    "heavy",
+    "count_heavy",
     "new_memo",
     "search_rows",
 ]
@@ -61,7 +61,7 @@ _BITS, _MOST_ALONE = 60, 256
 _MOST_MOVES = 12
 
 
-def heavy(squares: list[float] | list[int], most: int = MOST_HEAVY) -> int:
+def count_heavy(squares: list[float] | list[int], most: int = MOST_HEAVY) -> int:
     """Return how many leading values to take case by case, from the squares of all (Lemma 28).
 
     After them a sixteenth of the squares is left, or a sixteenth of a sixteenth; 0 where that takes
@@ -106,7 +106,7 @@ def build_ladder(
     magnitudes: NDArray[np.float64], blur: float, effort: tuple[int, int], apart: bool
 ) -> Ladder:
     """Build the tables of a ranking; with ``apart`` one unit of a set may be of any rank."""
-    (degree, most_nodes), first = effort, heavy((magnitudes**2).tolist())
+    (degree, most_nodes), first = effort, count_heavy((magnitudes**2).tolist())
     rest = magnitudes[first:]
     n, period = len(rest), coin_period(rest)
     turns = rest / (2 * period)

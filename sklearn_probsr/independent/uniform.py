@@ -49,7 +49,7 @@ from sklearn_probsr.independent.ranks import (
     MOST_HEAVY,
     Aim,
     Ranks,
-    heavy,
+    count_heavy,
     new_memo,
     search_rows,
 )
@@ -106,7 +106,7 @@ def enclose_sum(
         How many of the largest values may be taken case by case.
     """
     values, total = question.values, question.total
-    first = heavy([v * v for v in values], splits)
+    first = count_heavy([v * v for v in values], splits)
     if first:
         # Given the heavy ones, there or not, the rest has a period of its own (Lemma 28). A level
         # is no guide to one case alone.
@@ -146,7 +146,9 @@ def enclose_sum(
 def _sum_cost(question: SubsetSum, degree: int) -> float:
     """Return about how many seconds `enclose_sum` takes up to a degree."""
     n = len(question.values)
-    return 5e-9 * (1 << heavy([v * v for v in question.values])) * (degree * min(n, 40) + 64 * n)
+    return (
+        5e-9 * (1 << count_heavy([v * v for v in question.values])) * (degree * min(n, 40) + 64 * n)
+    )
 
 
 def _prefixes(values: list[int], capacity: int, steps: int, degree: int) -> list[Enclosure]:

@@ -49,8 +49,8 @@ __all__ = ["BackgroundLaw", "BackgroundView"]
 # Of rows with more gains than this before all rivals no table is made: they are gone through. The
 # second is for two classes, where a table takes no more than the rows do.
 MANY_GAINS, MOST_GAINS = 2**21, 2**27
-# Instances whose contributions are worked out together.
-_AT_ONCE = 256
+# Instances whose contributions are worked out together: so many, and so many numbers of each kind.
+_AT_ONCE, _NUMBERS_AT_ONCE = 256, 2**15
 # Different states of a unit that are compared exactly, and whose answers are remembered.
 _FEW_STATES, _MOST_SIDES = 64, 2**16
 # Rows that are looked through for the states of a unit of several columns.
@@ -438,8 +438,9 @@ class BackgroundLaw(Law):
         if not n:
             return found
         task = self.within(rows, task)
-        for first in range(0, n, _AT_ONCE):
-            some = slice(first, min(first + _AT_ONCE, n))
+        step = min(_AT_ONCE, max(_NUMBERS_AT_ONCE // units, 1))
+        for first in range(0, n, step):
+            some = slice(first, min(first + step, n))
             for i, one in self.instances(rows[some], task.of_rows(some)):
                 asked = task.of_row(first + i)
                 if task.has_prices:

@@ -13,7 +13,7 @@ from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.extend import Enclosure
 from sklearn_probsr.independent import uniform
 from sklearn_probsr.independent.certainty import SubsetSum
-from sklearn_probsr.independent.ranks import heavy
+from sklearn_probsr.independent.ranks import count_heavy
 from sklearn_probsr.independent.uniform import enclose_sum
 from tests.engines.questions import contains, gaussian, meet_in_the_middle, perturbed
 from tests.interpreted import long_loops
@@ -192,7 +192,7 @@ def test_how_many_values_are_heavy():
         ([1], 0),
         ([10**300, 10**200, 10**100, 5, 4, 4], 3),
     ):
-        assert heavy([v * v for v in values]) == many
+        assert count_heavy([v * v for v in values]) == many
     values = [100, 100, 100, 3, 2, 2, 1, 1]
     for capacity in (4, 103, 205, 301):
         truth = Fraction(subset_count(values, capacity), 2**8)

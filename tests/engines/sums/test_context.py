@@ -12,6 +12,8 @@ from sklearn_probsr.engines.sums._context import compare
 from sklearn_probsr.engines.sums._stochastic_order import within
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
 from sklearn_probsr.extend import law_of
+from sklearn_probsr.laws._sources import Given
+from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.laws.sums._refuter import Refuter
 from tests.interpreted import long_loops
 
@@ -82,7 +84,8 @@ def test_the_order_in_context_tells_much():
     weights, p = rng.standard_normal(d), rng.uniform(0.05, 0.95, d)
     x = weights > 0
     model = LinearModel(weights, float(weights @ p))
-    law = law_of(model, Product(np.round(p, 3)))
+    product = Product(np.round(p, 3))
+    law = IndependentLaw(model, product, Given(model, product))
     shared = law.spectra(True, whole=False)
     assert shared is not None
     refuter = Refuter(law.contributions, shared, x[None, :], True, Task(Fraction(19, 20)))

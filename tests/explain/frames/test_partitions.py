@@ -193,7 +193,7 @@ def test_models_without_names_and_texts():
     wires = pd.DataFrame({"id": range(4), "wire": texts[:4]})
     found = told.explain_frame(wires, id_columns=["id"])
     same(found.drop(columns="id"), told.explain_frame(wires["wire"]))
-    assert found["reason_values"][0] == ['no "wheat"', '"oil"']
+    assert found["reason_values"][0] == ['"oil"', 'no "wheat"']
     with refused("X must have one column, of texts, beside those in id_columns, got 'id', 'wire'."):
         told.explain_frame(wires)
 
