@@ -34,10 +34,12 @@ thorough: $(VENV)/.test ## Run the tests on generated cases with all of these, w
 measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal --cov --cov-report= --cov-fail-under=0
 
-# Coverage cannot see compiled code run; here it does.
-interpreted: $(VENV)/.test ## Run those of the engines without compiling, and note lines too
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal tests/engines \
-		tests/independent/test_spectrum.py tests/independent/test_certainty.py tests/independent/test_one_sum.py \
+# Coverage cannot see compiled code run; here it does. Others take too long as Python.
+INTERPRETED = tests/engines $(addprefix tests/rows/test_,search.py matching_kernels.py near_ties.py) \
+	$(addprefix tests/independent/test_,spectrum.py ranks.py certainty.py context.py one_sum.py)
+
+interpreted: $(VENV)/.test ## Run those of kernels without compiling, and note lines too
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal $(INTERPRETED) \
 		--cov --cov-append --cov-report= --cov-fail-under=0
 
 # Each of the libraries in an environment where its newest release installs.
