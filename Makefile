@@ -12,10 +12,10 @@ TOO_OLD = Python 3.11 or newer is needed, and neither $(PYTHON) nor python3.11 t
 	Install one, or name one: make PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup docs dist demo test thorough measured interpreted packages coverage bench clusters graph pictures screenshots lint format types ci clean
+.PHONY: help setup docs dist demo test test-quick thorough measured interpreted packages coverage bench clusters size pictures screenshots lint format types ci clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.lint $(VENV)/.docs ## Create the environment with everything that development needs
 
@@ -24,6 +24,9 @@ demo: $(VENV)/.test ## Explain a classifier of breast tumours
 
 test: $(VENV)/.test ## Run the tests and doctests
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
+
+test-quick: $(VENV)/.test ## Run what an installed wheel is tested with, in less than a minute
+	@$(BIN)/python -m pytest -q -n 2 -m "contract or smoke" tests
 
 # Tests that take some of their generated cases unless they are asked for all of them.
 GENERATED = $(shell grep -rlE 'SKLEARN_PROBSR_CASES|WHOLE' tests --include='test_*.py')
@@ -90,10 +93,13 @@ dist: $(VENV)/.release ## Build sdist and wheel into dist, and check them
 	@$(BIN)/python -m twine check --strict dist/*
 	@$(BIN)/python .ci/check_dist.py dist
 
-graph: $(VENV)/.test ## Draw the rooms of the package again, from what they import
-	@$(BIN)/python -m docs.graph
+# Beside two libraries of the same kind, counted from their newest wheels.
+size: $(VENV)/.test ## Count the code of the package, without docstrings and comments
+	@rm -rf build/size
+	@$(BIN)/python -m pip download -qq --no-deps --disable-pip-version-check -d build/size shapiq skrub
+	@$(BIN)/python -m docs.size build/size/*.whl
 
-pictures: graph ## Draw the pictures of the documentation again
+pictures: $(VENV)/.test ## Draw the pictures of the documentation again
 	@$(BIN)/python docs/draw.py >/dev/null
 
 screenshots: $(VENV)/.test ## Take the picture of the page again, with Chromium and its driver

@@ -1,4 +1,4 @@
-"""What docs/architecture.md says of the code: rooms, journeys, and how to add a distribution."""
+"""What docs/architecture.md says of the code: its size, journeys, and how to add a distribution."""
 
 import inspect
 import json
@@ -8,37 +8,21 @@ import sys
 import pytest
 
 from tests.core import test_own_law as own_law
-from tests.layout import CORE, PACKAGE, ROOT, SHELLS
+from tests.layout import PACKAGE, ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
 
 pytestmark = pytest.mark.skipif(not PACKAGE.is_dir(), reason="the sources are not beside the tests")
 
 
-def test_the_graph_is_that_of_the_imports():
-    """The picture and the table are what `make graph` draws from the sources as they are."""
-    from docs import graph
+def test_code_is_counted_without_what_explains_it():
+    """Docstrings, comments and blank lines are no code; a string that is a value is."""
+    from docs.size import code_lines
 
-    again = "docs/architecture.md shows other imports than the sources: run make graph"
-    assert graph.BETWEEN.search(PAGE.read_text(encoding="utf-8"))[0] == graph.table(), again
-    assert graph.PICTURE.read_text(encoding="utf-8") == graph.svg(), again
-
-
-def test_the_graph_leaves_out_what_is_implied_and_nothing_else():
-    """Every import between rooms is an arrow or a chain of arrows, each to a higher layer."""
-    from docs import graph
-
-    found = graph.edges()
-    assert ("laws", "engines") in found
-    drawn = graph.reduced(found)
-    depth = graph.layers(drawn)
-    assert all(depth[a] > depth[b] for a, b in found)
-    assert max(depth[a] for a in CORE) < min(depth[a] for a in SHELLS)
-    chains = set(drawn)
-    while longer := {(a, d) for a, b in chains for c, d in drawn if b == c} - chains:
-        chains |= longer
-    assert found <= chains
-    assert drawn < found
+    source = '"""A module."""\n\nx = """two\nlines"""  # a comment\n# another\n'
+    source += 'def f():\n    """Return 1."""\n\n    return 1\n'
+    assert code_lines(source) == 4
+    assert code_lines("# nothing\n") == 0
 
 
 def test_the_journeys_run():
