@@ -67,7 +67,7 @@ def test_kernels_are_imported_when_a_law_is_asked_for():
         from sklearn_probsr import LinearModel, sufficient_reason
         print("numba" in sys.modules)
         from sklearn_probsr import SufficientReasonExplainer, compare
-        print("sklearn_probsr.engines._jit" in sys.modules)
+        print("sklearn_probsr.core.jit" in sys.modules)
         sufficient_reason(LinearModel([2, 1], threshold=2), [1, 1])
         print("sklearn_probsr.independent.uniform" in sys.modules)
         print(*sorted(m for m in sys.modules if m.startswith("sklearn_probsr.laws.")))

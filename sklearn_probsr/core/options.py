@@ -1,10 +1,15 @@
-"""What a search is asked: options as a user wrote them, and the checked task that they make."""
+"""What a search is asked: options as a user wrote them, and the checked task that they make.
+
+Time limits are for searching: the clock that they run by stands still while this process compiles.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
-from collections.abc import Collection
+import time
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,12 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.prices import Prices
-from sklearn_probsr.engines import _clock as clock
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._exact import decimal_fraction
 
-__all__ = ["Effort", "Limits", "Options", "Task", "check_tol", "generator"]
+__all__ = [
+    "Effort",
+    "Limits",
+    "Options",
+    "Task",
+    "check_tol",
+    "generator",
+    "monotonic",
+    "standing_still",
+]
 
 # What a proof may cost: so many sets, and together so many nodes of spectra at some twenty
 # nanoseconds each, or gains of background rows, of which some billions are looked at in a second.
@@ -27,6 +40,37 @@ _SETS, _MANY_SETS = 10_000, 200_000
 _NODES, _CELLS, _MUCH_WORK = 5_000_000, 2_000_000_000, 2**62
 # The share of a time limit that is kept for what is claimed of the set found.
 _FOR_CLAIMS = 0.25
+
+
+class _Clock:
+    """How long it stood so far, and since when it stands; one value, so that threads read both."""
+
+    state: tuple[float, float | None] = (0.0, None)
+
+
+def monotonic() -> float:
+    """Return seconds as ``time.monotonic`` does, but for those in which kernels were compiled.
+
+    Whether a kernel was compiled before, by whoever, thus changes nothing about what is found
+    within a time limit.
+    """
+    stood, since = _Clock.state
+    return (time.monotonic() if since is None else since) - stood
+
+
+@contextlib.contextmanager
+def standing_still() -> Iterator[None]:
+    """Stop the clock; only one thread at a time may, that which compiles."""
+    stood, since = _Clock.state
+    if since is not None:  # a kernel that another one calls
+        yield
+        return
+    since = time.monotonic()
+    _Clock.state = stood, since
+    try:
+        yield
+    finally:
+        _Clock.state = stood + time.monotonic() - since, None
 
 
 @dataclass(frozen=True)
@@ -206,19 +250,19 @@ class Task:
         """Return the same from now on: a row may take so long, unless it has less time left."""
         if not self.effort.thorough:
             return self
-        until = clock.monotonic() + (1 - _FOR_CLAIMS) * self.effort.time_limit
+        until = monotonic() + (1 - _FOR_CLAIMS) * self.effort.time_limit
         return replace(self, until=min(until, self.until))
 
     @property
     def is_late(self) -> bool:
         """Whether the time for smaller sets is up: what is not proved by now is left open."""
-        return self.until < math.inf and clock.monotonic() > self.until
+        return self.until < math.inf and monotonic() > self.until
 
     @property
     def is_over(self) -> bool:
         """Whether all of the time is up, also that for what is claimed of a set."""
         later = self.until + _FOR_CLAIMS * self.effort.time_limit
-        return later < math.inf and clock.monotonic() > later
+        return later < math.inf and monotonic() > later
 
     @property
     def seconds(self) -> float:
@@ -226,7 +270,7 @@ class Task:
         limit = self.effort.time_limit
         if self.until == math.inf:
             return limit
-        return min(max(self.until - clock.monotonic(), 0.0), limit)
+        return min(max(self.until - monotonic(), 0.0), limit)
 
     def may_choose(self, n: int, units: int) -> NDArray[np.bool_]:
         """Tell which units of n rows may be chosen: neither forced nor barred."""

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.core.jit import kernel
 
 __all__ = [
     "NEGLIGIBLE",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner
+from sklearn_probsr.core.jit import inner
 
 __all__ = ["Atoms", "costs_of", "order_within"]
 

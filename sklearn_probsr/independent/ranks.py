@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.core.jit import inner, kernel
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.independent.certainty import Answers, Members, next_member
 from sklearn_probsr.independent.spectrum import Nodes, build_coins, coin_bounds, coin_period

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner
+from sklearn_probsr.core.jit import inner
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines._vaaler import TRIG_ERROR, UNIT, coefficient_sum, sin_cos_turns
 from sklearn_probsr.engines.sums._far import moved

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.core.jit import inner, kernel
 from sklearn_probsr.engines._level import MOST_MIXED, Level
 from sklearn_probsr.independent.context import compare
 from sklearn_probsr.independent.order import Atoms, costs_of, order_within

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.core.jit import kernel
 from sklearn_probsr.engines._vaaler import (
     SPREADS,
     TAIL,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklearn_probsr.core.dispatch import law_of
-from sklearn_probsr.core.options import Options
-from sklearn_probsr.engines import _clock as clock
+from sklearn_probsr.core.options import Options, monotonic
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._enclosure import Enclosure
@@ -242,7 +241,7 @@ class _Duality:
         self.forced = frozenset(decision.task.include)  # they are in every set, and break none
         self.met = [frozenset(first.features) - self.forced]
         effort = decision.task.effort
-        self.until = clock.monotonic() + effort.time_limit
+        self.until = monotonic() + effort.time_limit
         self.over = self.until + _FOR_SPARING * effort.time_limit
         self.rounds = _MANY_ROUNDS if effort.thorough else _ROUNDS if effort.wanted else 1
         self.seconds = effort.time_limit
@@ -257,14 +256,14 @@ class _Duality:
                 if self.decision.is_hopeless(chosen):
                     return chosen, "minimum" if len(chosen) == least else "near-minimum", least
                 break
-            if clock.monotonic() > self.until:
+            if monotonic() > self.until:
                 break
         return self.pruned(least)
 
     def _meet(self, barred: set[int]) -> bool:
         """Meet reasons that a set does not hit, each disjoint from those met before it."""
         barred, met = set(barred), False
-        while not met or clock.monotonic() <= self.until:
+        while not met or monotonic() <= self.until:
             reason = self.decision.reason(exclude=sorted(barred))
             if not reaches(reason):
                 return met
@@ -276,7 +275,7 @@ class _Duality:
     @property
     def _is_over(self) -> bool:
         """Whether all of the time is up, also that for sparing features."""
-        return clock.monotonic() > self.over
+        return monotonic() > self.over
 
     def pruned(self, least: int) -> tuple[set[int], str, int]:
         """Leave features out, the most telling first, until it breaks; spare what can be spared."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import strict_inner, strict_kernel
+from sklearn_probsr.core.jit import strict_inner, strict_kernel
 from sklearn_probsr.model._base import Model
 
 __all__ = [

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.core.jit import inner, kernel
 from sklearn_probsr.rows.exact import Decider, Winner, wins
 
 __all__ = [

@@ -26,7 +26,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.core.jit import inner, kernel
 from sklearn_probsr.rows.kernels import (
     BLOCK,
     Branches,

@@ -8,8 +8,8 @@ import pytest
 from numba.core.errors import TypingError
 from numba.core.event import Listener, install_listener
 
+from sklearn_probsr.core import jit, options
 from sklearn_probsr.core.options import Effort, Task
-from sklearn_probsr.engines import _clock, _jit
 from tests.interpreted import INTERPRETED
 
 
@@ -31,22 +31,22 @@ class Slow(Listener):
 def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     listener = Slow()
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # where nothing is kept as yet
-    monkeypatch.setattr(_clock, "time", SimpleNamespace(monotonic=lambda: listener.now))
-    monkeypatch.setattr(_clock._Clock, "state", (0.0, None))
+    monkeypatch.setattr(options, "time", SimpleNamespace(monotonic=lambda: listener.now))
+    monkeypatch.setattr(options._Clock, "state", (0.0, None))
     with install_listener("numba:compile", listener):
         yield listener
 
 
 def kernels():
-    @_jit.kernel
+    @jit.kernel
     def one(x):
         return x + 1
 
-    @_jit.kernel
+    @jit.kernel
     def other(x):
         return 2 * one(x)
 
-    @_jit.kernel
+    @jit.kernel
     def wrong(x):
         return x.no_such_thing
 
@@ -58,24 +58,24 @@ def test_it_stands_still_while_kernels_are_compiled(slow: Slow):
     """Kernels within kernels are not counted twice, and one that fails is not counted either."""
     other, wrong = kernels()
     slow.now = 5.0
-    assert _clock.monotonic() == 5.0
+    assert options.monotonic() == 5.0
     assert other(3) == 8
     assert slow.compiled == 2
-    assert (slow.now, _clock.monotonic()) == (2005.0, 5.0)
+    assert (slow.now, options.monotonic()) == (2005.0, 5.0)
     with pytest.raises(TypingError):
         wrong(3)
-    assert (slow.now, _clock.monotonic()) == (3005.0, 5.0)
+    assert (slow.now, options.monotonic()) == (3005.0, 5.0)
     slow.now += 7.0
-    assert _clock.monotonic() == 12.0
+    assert options.monotonic() == 12.0
 
 
 def test_within_it_the_clock_shows_when_it_stopped(slow: Slow):
     """Threads that search meanwhile have their time left."""
-    with _clock.standing_still(), _clock.standing_still():
+    with options.standing_still(), options.standing_still():
         slow.now += 9.0
-        assert _clock.monotonic() == 0.0
+        assert options.monotonic() == 0.0
     slow.now += 1.0
-    assert _clock.monotonic() == 1.0
+    assert options.monotonic() == 1.0
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sklearn_probsr
-from sklearn_probsr.engines import _jit
+from sklearn_probsr.core import jit
 from tests.interpreted import INTERPRETED, WHOLE_RUN
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
@@ -29,7 +29,7 @@ class Same(NamedTuple):
     second: np.ndarray
 
 
-@_jit.kernel
+@jit.kernel
 def _work(n):
     total = np.zeros(8)
     for i in range(n):
@@ -37,27 +37,27 @@ def _work(n):
     return total
 
 
-@_jit.kernel
+@jit.kernel
 def array(n):
     return _work(n)
 
 
-@_jit.kernel
+@jit.kernel
 def arrays(n):
     return n, _work(n), _work(8) > 0
 
 
-@_jit.kernel
+@jit.kernel
 def named(n):
     return Found(_work(n), n)
 
 
-@_jit.kernel
+@jit.kernel
 def same(n):
     return Same(_work(n), _work(8))
 
 
-@_jit.kernel
+@jit.kernel
 def nested(n):
     return Found(_work(n), n), (Same(_work(8), _work(8)), 1.0)
 
@@ -113,8 +113,8 @@ def add_one(x):
 def test_an_interrupt_while_llvm_calls_python(sent_from, place: str):
     """It is not lost there, and the kernel is whole afterwards."""
     if place == "loaded":
-        assert _jit.kernel(add_one)(1) == 2
-    kernel = _jit.kernel(add_one)
+        assert jit.kernel(add_one)(1) == 2
+    kernel = jit.kernel(add_one)
     name = {"compiled": "_raw_object_cache_notify", "loaded": "_raw_object_cache_getbuffer"}[place]
     sent = sent_from(name)
     with pytest.raises(KeyboardInterrupt):
@@ -129,8 +129,8 @@ def test_an_interrupt_while_llvm_calls_python(sent_from, place: str):
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 def test_an_interrupt_between_two_functions_of_a_kernel(sent_from):
     """Compiling ends before the next function, and starts over when the kernel is called again."""
-    first, second = _jit.inner(add_one), _jit.inner(lambda x: 2 * x)
-    kernel = _jit.kernel(lambda x: second(first(x)))
+    first, second = jit.inner(add_one), jit.inner(lambda x: 2 * x)
+    kernel = jit.kernel(lambda x: second(first(x)))
     sent_from("_raw_object_cache_notify")
     with pytest.raises(KeyboardInterrupt):
         kernel(1)
@@ -145,7 +145,7 @@ def test_a_handler_of_ones_own_is_called_once_and_goes_on(sent_from):
     before = signal.signal(signal.SIGINT, lambda number, frame: told.append(number))
     try:
         sent = sent_from("_raw_object_cache_notify")
-        assert _jit.kernel(add_one)(1) == 2
+        assert jit.kernel(add_one)(1) == 2
     finally:
         signal.signal(signal.SIGINT, before)
     assert told == [signal.SIGINT] * len(sent)

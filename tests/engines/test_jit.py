@@ -14,7 +14,7 @@ from numba.core.errors import TypingError
 from numba.core.event import Listener, install_listener
 
 import sklearn_probsr
-from sklearn_probsr.engines import _jit, _one_compiler
+from sklearn_probsr.core import jit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
 
@@ -120,25 +120,25 @@ def test_who_can_write_there(tmp_path: Path):
     """A directory is ours if nobody else can write to it, or put another one in its place."""
     inside = tmp_path / "above" / "cache"
     inside.mkdir(mode=0o700, parents=True)
-    assert _jit._is_ours(inside)
+    assert jit._is_ours(inside)
     for mode, ours in ((0o702, False), (0o770, False), (0o777, False), (0o755, True)):
         inside.chmod(mode)
-        assert _jit._is_ours(inside) is ours
+        assert jit._is_ours(inside) is ours
     for mode, ours in ((0o777, False), (0o775, False), (0o1777, True), (0o755, True)):
         inside.parent.chmod(mode)
-        assert _jit._is_ours(inside) is ours
+        assert jit._is_ours(inside) is ours
     link, way = tmp_path / "link", tmp_path / "way"
     link.symlink_to(inside)
     way.mkdir()
     (way / "there").symlink_to(inside.parent)
-    assert not _jit._is_ours(link)
-    assert _jit._is_ours(way / "there" / "cache")
+    assert not jit._is_ours(link)
+    assert jit._is_ours(way / "there" / "cache")
     way.chmod(0o777)
-    assert not _jit._is_ours(way / "there" / "cache")
-    assert not _jit._is_ours(tmp_path / "missing")
+    assert not jit._is_ours(way / "there" / "cache")
+    assert not jit._is_ours(tmp_path / "missing")
     if os.geteuid() == 0:
         os.chown(inside, 65534, -1)
-        assert not _jit._is_ours(inside)
+        assert not jit._is_ours(inside)
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o777])
@@ -168,8 +168,8 @@ def test_a_named_place_is_taken_as_it_is(package: Path):
 def test_a_temporary_directory_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A file in its place, or no temporary directory at all, is no place either."""
     (tmp_path / f"sklearn-probsr-{os.geteuid()}").touch()
-    monkeypatch.setattr(_jit.tempfile, "gettempdir", lambda: str(tmp_path))
-    assert _jit._temporary.__wrapped__() is None
+    monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert jit._temporary.__wrapped__() is None
 
 
 COMPILE = """
@@ -209,7 +209,7 @@ def test_processes_do_not_compile_the_same_at_once(tmp_path: Path):
 
 def test_a_lock_is_given_back(tmp_path: Path):
     """Also where compiling fails, and it may be taken again on the way; without a place, none."""
-    lock = _one_compiler._Lock()
+    lock = jit._Lock()
     for place in (lambda: str(tmp_path), lambda: None, lambda: str(tmp_path / "missing")):
         lock.take(place)
         lock.take(place)
@@ -218,13 +218,13 @@ def test_a_lock_is_given_back(tmp_path: Path):
         lock.give_back(0)
         assert (lock.depth, lock._file) == (0, None)
 
-    @_jit.kernel
+    @jit.kernel
     def wrong(x):
         return x.no_such_thing
 
     with pytest.raises((TypingError, AttributeError)):
         wrong(1)
-    assert _one_compiler._LOCK.depth == 0
+    assert jit._LOCK.depth == 0
 
 
 class Watching(Listener):
@@ -244,11 +244,11 @@ class Watching(Listener):
 def test_the_garbage_collector_rests_while_a_kernel_is_compiled(at_work: bool):
     """Afterwards it is as it was, also where compiling fails."""
 
-    @_jit.kernel
+    @jit.kernel
     def more(x):
         return x + 1
 
-    @_jit.kernel
+    @jit.kernel
     def wrong(x):
         return x.no_such_thing
 
@@ -269,8 +269,8 @@ def test_the_garbage_collector_rests_while_a_kernel_is_compiled(at_work: bool):
 
 def test_who_waits_too_long_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A process that hangs while it compiles does not stop the others for ever."""
-    monkeypatch.setattr(_one_compiler, "_PATIENCE", 0.05)
-    first, second = _one_compiler._Lock(), _one_compiler._Lock()
+    monkeypatch.setattr(jit, "_PATIENCE", 0.05)
+    first, second = jit._Lock(), jit._Lock()
     first.take(lambda: str(tmp_path))
     second.take(lambda: str(tmp_path))
     assert second.depth == 1
@@ -281,11 +281,11 @@ def test_who_waits_too_long_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_numbers_that_are_written_down_compile_nothing_anew():
     """Of each literal, and of a variable's first value, Numba would compile a function again."""
 
-    @_jit.inner
+    @jit.inner
     def shift(x, sign):
         return x + sign
 
-    @_jit.kernel
+    @jit.kernel
     def there_and_back(n):
         x = 0
         for _ in range(n):

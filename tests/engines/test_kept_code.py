@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 import sklearn_probsr
-from sklearn_probsr.engines import _kept_code
+from sklearn_probsr.core import jit
 from tests.engines.every_kernel import kernels
 from tests.interpreted import INTERPRETED, WHOLE
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 
 CALLEE = """
 from typing import NamedTuple
-from sklearn_probsr.engines._jit import inner
+from sklearn_probsr.core.jit import inner
 
 FACTOR = 2
 
@@ -36,7 +36,7 @@ def times(x):
     return FACTOR * x
 """
 TINY = """
-from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.core.jit import kernel
 from tiny_callee import Pair, times
 
 @kernel
@@ -59,7 +59,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Module
     (tmp_path / "tiny_callee.py").write_text(CALLEE)
     (tmp_path / "tiny_kernels.py").write_text(TINY)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(_kept_code, "_WARNED", [])
+    monkeypatch.setattr(jit, "_WARNED", [])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def load() -> ModuleType:

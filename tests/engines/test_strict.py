@@ -5,7 +5,7 @@ from typing import Any
 import numba
 import pytest
 
-from sklearn_probsr.engines import _jit
+from sklearn_probsr.core import jit
 from tests.engines.every_kernel import kernels
 from tests.interpreted import INTERPRETED
 
@@ -22,7 +22,7 @@ def missing(a: float, b: float) -> float:
 def behind(error: Any) -> Any:
     """Return a fast kernel that calls another one."""
 
-    @_jit.kernel
+    @jit.kernel
     def fast(a, b):
         return error(a, b)
 
@@ -45,5 +45,5 @@ def test_strict_kernels_are_strict_where_a_fast_one_calls_them_first():
 
 def test_a_fast_kernel_reorders():
     """What is tested above can be told apart: the same sum in a fast kernel misses nothing."""
-    fast = _jit.kernel(missing)
+    fast = jit.kernel(missing)
     assert fast(1.0, 1e-20) == (1e-20 if INTERPRETED else 0.0)

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from sklearn_probsr import LinearModel, Product
+from sklearn_probsr.core.jit import kernel
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.engines._jit import kernel
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.independent.context import compare
 from sklearn_probsr.independent.refute import Scene

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner
+from sklearn_probsr.core.jit import inner
 from sklearn_probsr.rows.kernels import Rows
 from sklearn_probsr.rows.search import Asked, Prices, Search, State, branch, storage
 from tests.interpreted import examples

@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inlined, inner, kernel
+from sklearn_probsr.core.jit import inlined, inner, kernel
 from sklearn_probsr.engines.sums._cut_grid import POINTS, ROUNDED, Ends, tabulate
 from sklearn_probsr.engines.sums._scene import Free, Scene, always_free
 from sklearn_probsr.engines.sums._spectrum import Spectrum, after

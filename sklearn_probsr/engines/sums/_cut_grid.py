@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner
+from sklearn_probsr.core.jit import inner
 from sklearn_probsr.engines._vaaler import sin_cos_turns
 from sklearn_probsr.engines.sums._far import moved
 from sklearn_probsr.engines.sums._scene import Scene

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import kernel
+from sklearn_probsr.core.jit import kernel
 from sklearn_probsr.engines.sums._scene import Scene, always_free
 from sklearn_probsr.engines.sums._spectrum import Spectrum, after, kept_at, multiply, roughened
 

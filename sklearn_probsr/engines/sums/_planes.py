@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import kernel, strict_inner, strict_kernel
+from sklearn_probsr.core.jit import kernel, strict_inner, strict_kernel
 from sklearn_probsr.engines._vaaler import (
     TRIG_ERROR,
     UNIT,

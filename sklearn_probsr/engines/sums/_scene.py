@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner
+from sklearn_probsr.core.jit import inner
 from sklearn_probsr.engines.sums._spectrum import Begun, Spectrum, after, untouched
 
 __all__ = ["Free", "Scene", "always_free"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inner, kernel
+from sklearn_probsr.core.jit import inner, kernel
 from sklearn_probsr.engines._vaaler import UNIT, sin_cos_turns
 from sklearn_probsr.engines.sums._crowd import Crowd, crowd_factors
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._jit import inlined, inner, kernel
+from sklearn_probsr.core.jit import inlined, inner, kernel
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.sums._scene import Free, Scene, always_free
 from sklearn_probsr.engines.sums._spectrum import (
