@@ -45,7 +45,7 @@ from sklearn_probsr import (
     plots,
     sufficient_reason,
 )
-from sklearn_probsr.cli._command import main
+from sklearn_probsr.cli.main import main
 
 NAMES = ["area", "income", "visits"]
 STEPS: dict[str, Callable[[], Any]] = {
