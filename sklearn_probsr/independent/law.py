@@ -45,7 +45,7 @@ from sklearn_probsr.laws.sums._crowds import Crowds
 from sklearn_probsr.laws.sums._independent import IndependentLaw, IndependentProver
 from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._spectra import Shared, are_few
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["TabledLaw"]
 

@@ -10,9 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_probsr.model._encoding import encoded
-from sklearn_probsr.model._inputs import Inputs
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.inputs import Inputs
+from sklearn_probsr.model.units import Unit, encoded
 
 __all__ = ["Model"]
 

@@ -8,10 +8,9 @@ from itertools import product
 from typing import Any, TypeVar
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._units import Unit
-from sklearn_probsr.model._value_text import unnamed
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import listing, unnamed
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["check_groups", "grouped"]
 

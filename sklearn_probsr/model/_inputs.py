@@ -13,20 +13,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import (
+from sklearn_probsr.model.inputs import (
     as_array,
     check_names,
+    check_states,
     first_wrong,
     in_memory,
     labels_of,
-    listing,
     no_table,
     zeros_and_ones,
 )
-from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
-from sklearn_probsr.model._unit_states import check_states
-from sklearn_probsr.model._units import Unit
-from sklearn_probsr.model._value_text import fact
+from sklearn_probsr.model.numbers import fact, listing
+from sklearn_probsr.model.sparse import SparseRows, is_large, sparse_rows
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["Inputs"]
 

@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._checks import (
+from sklearn_probsr.model.inputs import (
     check_classes,
     check_names,
     check_threshold,
     check_weights,
     pieces,
 )
-from sklearn_probsr.model._exact import decimal_fraction, integer_multiples
-from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.model._units import Unit, check_units
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import decimal_fraction, integer_multiples
+from sklearn_probsr.model.sparse import SparseRows
+from sklearn_probsr.model.units import Unit, check_units
 
 __all__ = ["IntegerForm", "LinearModel"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._checks import no_number
+from sklearn_probsr.model.numbers import no_number
 
 __all__ = [
     "SparseRows",

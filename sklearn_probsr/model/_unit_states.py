@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import finite_floats
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.inputs import finite_floats
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["are_states", "check_states"]
 

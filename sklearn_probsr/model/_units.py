@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._value_text import fact, told_of, value_text
+from sklearn_probsr.model.numbers import fact, listing, told_of, value_text
 
 __all__ = ["Unit", "check_units"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn_probsr.model.numbers import row_sums
 from threadpoolctl import threadpool_limits
 
 from sklearn_probsr import (
@@ -22,7 +23,6 @@ from sklearn_probsr import (
     Unit,
     sufficient_reasons,
 )
-from sklearn_probsr.model._exact import row_sums
 from sklearn_probsr.results import SufficientReasons
 
 N = 8
