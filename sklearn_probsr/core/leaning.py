@@ -15,9 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.linear import LinearModel, Model
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["column_mean", "exact_mean", "leanings", "mean_doubts"]
 

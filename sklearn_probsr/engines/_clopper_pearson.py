@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from scipy.special import betainc, betaincinv
 
-from sklearn_probsr.model._exact import float_below
+from sklearn_probsr.model.numbers import float_below
 
 __all__ = ["clopper_pearson"]
 

@@ -44,7 +44,7 @@ from sklearn_probsr.laws.sums._crowds import Crowds
 from sklearn_probsr.laws.sums._independent import IndependentLaw, IndependentProver
 from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._spectra import Shared, are_few
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.search._prover import Prover
 
 __all__ = ["TabledLaw"]

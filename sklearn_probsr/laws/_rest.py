@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.view import Duel, Rest, Row
 from sklearn_probsr.laws._contributions import is_open
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import about
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.numbers import about
 
 __all__ = ["RowsRest", "Sums"]
 

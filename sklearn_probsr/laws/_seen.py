@@ -15,9 +15,8 @@ from sklearn_probsr.distributions._completions import Marginals
 from sklearn_probsr.distributions._data import Data, binary_rows
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._sources import Source, Worths, worth_of_states
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.linear import LinearModel, Model
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["Seen", "checked_rows", "distinct", "rows_before", "weighted_means"]
 

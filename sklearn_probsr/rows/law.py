@@ -26,8 +26,8 @@ from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.laws._rest import RowsRest, Sums
 from sklearn_probsr.laws._seen import checked_rows, weighted_means
 from sklearn_probsr.laws._states import worth
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
 from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import (
     Answer,

@@ -10,7 +10,7 @@ from itertools import chain, combinations
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import View
 from sklearn_probsr.engines._level import MOST_MIXED
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.search._scout import Scout
 
 __all__ = ["Prover", "last_place"]

@@ -30,7 +30,7 @@ from sklearn_probsr.engines._vaaler import (
     sin_cos_turns,
 )
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["fourier"]
 

@@ -18,8 +18,8 @@ from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import Row
 from sklearn_probsr.laws._contributions import Contributions
-from sklearn_probsr.model._exact import row_sums
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.numbers import row_sums
 
 __all__ = ["CertainRows"]
 

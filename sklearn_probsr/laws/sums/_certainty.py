@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from sklearn_probsr.laws.sums._costs import Costs
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.search._prover import Prover
 from sklearn_probsr.search._scout import CoverScout
 

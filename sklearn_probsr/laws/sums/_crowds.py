@@ -19,7 +19,7 @@ from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.laws._contributions import Contributions
 from sklearn_probsr.laws._seen import Seen
 from sklearn_probsr.laws._states import extremes, worth
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["CELLS", "Crowds", "is_crowd"]
 

@@ -34,7 +34,7 @@ from sklearn_probsr.laws.sums._crowds import Crowds, is_crowd
 from sklearn_probsr.laws.sums._refuter import Refuter, ranked
 from sklearn_probsr.laws.sums._spectra import Shared, are_few
 from sklearn_probsr.laws.sums._sums_rest import LoweredRest
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel
 from sklearn_probsr.search._prover import Prover
 from sklearn_probsr.search._scout import MOST_COMPARED, ChainScout, Scout
 
