@@ -43,10 +43,10 @@ from sklearn.preprocessing import (
 )
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from sklearn.svm import SVC, LinearSVC
-from sklearn_probsr.model.numbers import exact_text
 
 from sklearn_probsr import Unit, adapt, to_linear_model
 from sklearn_probsr.extend import Adapted
+from sklearn_probsr.model.numbers import exact_text
 from tests.adapters.cases import quietly
 
 

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn_probsr.model.numbers import decimal_fraction
 
 from sklearn_probsr import (
     LinearModel,
@@ -27,6 +26,7 @@ from sklearn_probsr import (
 from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, product_guarantee
 from tests.strategies import cases, levels, models

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn_probsr.model.numbers import decimal_fraction
 
 from sklearn_probsr import (
     Background,
@@ -26,6 +25,7 @@ from sklearn_probsr import (
 from sklearn_probsr.core import options
 from sklearn_probsr.core.options import Effort, Limits
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.results import SufficientReason
 from tests.core.test_independent import CHANCES
 from tests.interpreted import examples

@@ -18,7 +18,6 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn_probsr.model.sparse import SparseRows, one_row, sparse_rows
 
 from sklearn_probsr import (
     Background,
@@ -31,6 +30,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model import _sparse
+from sklearn_probsr.model.sparse import SparseRows, one_row, sparse_rows
 from tests.explained import same_reasons
 
 WORDS = ["server", "is", "down", "again", "lunch", "menu", "today", "please", "restart", "soup"]

@@ -6,13 +6,13 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+
 from sklearn_probsr.model.numbers import (
     decimal_fraction,
     float_above,
     float_below,
     integer_multiples,
 )
-
 from tests.strategies import EXTREMES, REALS
 
 

@@ -6,9 +6,9 @@ from collections import UserList
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn_probsr.model.inputs import is_flat, texts_of
 
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model.inputs import is_flat, texts_of
 
 TEXTS = ["good pie", "bad pie", ""]
 

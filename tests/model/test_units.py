@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from sklearn_probsr.model.numbers import decimal_fraction
 
 from sklearn_probsr import (
     Background,
@@ -31,6 +30,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.laws.sums import _spectra
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import UnitCase
 from tests.strategies import levels, unit_models

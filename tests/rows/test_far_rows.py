@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn_probsr.model.numbers import decimal_fraction
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -24,6 +23,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.extend import law_of
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.rows.stream import DenseRows, Instance
 from tests.interpreted import examples
 

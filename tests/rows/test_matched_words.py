@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn_probsr.model.sparse import SparseRows
 
 from sklearn_probsr import (
     ArgmaxModel,
@@ -32,6 +31,7 @@ from sklearn_probsr import (
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.model import _sparse
+from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.rows import matching
 from sklearn_probsr.rows.matching_kernels import worth
 from tests.interpreted import examples

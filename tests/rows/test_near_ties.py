@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn_probsr.model.numbers import decimal_fraction
 
 from sklearn_probsr import (
     Background,
@@ -21,6 +20,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.extend import law_of
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import examples
 from tests.rows.test_far_rows import Truth, reals
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
-from sklearn_probsr.model.numbers import decimal_fraction
 
 from sklearn_probsr import (
     Background,
@@ -25,6 +24,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.rows.search import Search
 from tests.interpreted import examples
 from tests.oracle import Case, background_guarantee

@@ -13,10 +13,10 @@ import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 from hypothesis import given, settings
-from sklearn_probsr.model.numbers import decimal_fraction
 
 from sklearn_probsr import Additive, Background, Marginals, SufficientReasonExplainer
 from sklearn_probsr.adapters import Categories, Steps
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.rules.printed import satisfies
 
 MANY = 1000 if os.environ.get("HYPOTHESIS_PROFILE", "ci") != "ci" else 60

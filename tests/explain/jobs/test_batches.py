@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn_probsr.model.numbers import row_sums
 from threadpoolctl import threadpool_limits
 
 from sklearn_probsr import (
@@ -23,6 +22,7 @@ from sklearn_probsr import (
     Unit,
     sufficient_reasons,
 )
+from sklearn_probsr.model.numbers import row_sums
 from sklearn_probsr.results import SufficientReasons
 
 N = 8

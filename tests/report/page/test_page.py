@@ -21,7 +21,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
-from sklearn_probsr.model.numbers import decimal_fraction
 
 from sklearn_probsr import (
     Comparison,
@@ -31,6 +30,7 @@ from sklearn_probsr import (
     Unit,
     compare,
 )
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.report.comparison._growth import LEVELS, Growth
 from sklearn_probsr.report.page import _page_data
 from sklearn_probsr.results import _archive

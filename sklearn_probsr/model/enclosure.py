@@ -10,8 +10,6 @@ from typing import Any
 from sklearn_probsr.exceptions import InvalidInputError, UndecidedError
 from sklearn_probsr.model.numbers import decimal_fraction, float_above, float_below, float_pair
 
-__all__ = ["Enclosure", "Verdict", "lower_text", "upper_text"]
-
 
 @dataclass(frozen=True)
 class Verdict:

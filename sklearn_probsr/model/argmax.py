@@ -18,8 +18,6 @@ from sklearn_probsr.model.linear import LinearModel, Model
 from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.model.units import Unit, check_units
 
-__all__ = ["ArgmaxModel"]
-
 # Numbers that rounding changes by a larger share are told, unless the change is below this share of
 # the largest number of the score: sums of floats lose as much, and scores of several classes often
 # have numbers that are 0 but for that.

@@ -12,16 +12,6 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.model.numbers import no_number
 
-__all__ = [
-    "SparseRows",
-    "columns_of",
-    "is_large",
-    "joined_rows",
-    "one_row",
-    "sparse_rows",
-    "to_sparse",
-]
-
 # Fewer numbers than this are filled in: tables of them are quick, and take eight megabytes.
 _FEW_CELLS = 2**20
 # With more columns even a single row stays sparse: names and values of all would take longer.
