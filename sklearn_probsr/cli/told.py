@@ -12,8 +12,8 @@ import pandas as pd
 
 from sklearn_probsr import ReasonExplanation
 from sklearn_probsr.cli.cases import Case, label_text
-from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.model._value_text import exact_text, value_text, without_rounding
+from sklearn_probsr.model.enclosure import lower_text
+from sklearn_probsr.model.numbers import exact_text, value_text, without_rounding
 from sklearn_probsr.results._inert_text import csv_text
 from sklearn_probsr.results._listed import count
 
