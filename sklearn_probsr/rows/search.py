@@ -28,6 +28,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
+from sklearn_probsr.rows.duality import refutes
 from sklearn_probsr.rows.kernels import (
     BLOCK,
     Branches,
@@ -47,6 +48,8 @@ _LINE = 512
 _NEAREST = 3
 # A table of one block takes no more bytes than these, whatever room there is said to be.
 _LEAST_ROOM = 2**26
+# A refutation across rows costs so many times as many cells as there are gains.
+_TO_REFUTE = 500
 # How fast a row counts less, the more it has to spare without a candidate: a part of the median.
 _WIDTH = 0.3
 
@@ -609,6 +612,27 @@ class Search:
         self._state = State(np.zeros(most + 1, dtype=np.int64), np.zeros(3, dtype=np.int64))
         self._begun = False
         self.spent += case.more.size + case.gains.size
+
+    def least(self, first: int, last: int, spare: int) -> int:
+        """Return the first size from one to another that is not refuted across rows (Lemma 300).
+
+        All prices are 1. What is refuted of a size is refuted of all smaller ones.
+        """
+        spare -= int(self.reach.lost[self.prices.levels])
+        if self._state is None:
+            self._start(spare)
+        step = 1
+        while first <= last:
+            size = min(first + step - 1, last)
+            refuted = refutes(self._case, size, spare >> self._thin)
+            self.spent += _TO_REFUTE * self._case.gains.size
+            if refuted:
+                first, step = size + 1, 2 * step
+            elif step == 1:
+                break
+            else:
+                last, step = size - 1, 1
+        return first
 
     def again(self) -> None:
         """Begin before the first branch again."""
