@@ -206,15 +206,14 @@ def refutes(case: Branches, size: int, spare: int) -> bool:
         form = slopes[i]
         _cuts(case, x, cut, chances, cells)
         constants[i] = _form(case, size, x, bits, chances, cells, factors, form)
-        unit = 2.0**-bits
-        if constants[i] * unit + unit * (form @ x.astype(np.float64)) <= spare:
+        some, unit = min(made + 1, _FORMS), np.float64(2.0**-bits)
+        starts, lines = constants[:some] * unit, slopes[:some] * unit
+        if starts[i] + lines[i] @ x.astype(np.float64) <= spare:
             return False
-        some = min(made + 1, _FORMS)
-        told = shares[:some]
-        _mixed(unit * constants[:some], unit * slopes[:some], size, float(spare), x, told, room)
-        total = told.sum()
+        _mixed(starts, lines, size, float(spare), x, shares[:some], room)
+        total = shares.sum()
         if total > 0.0:
-            whole = np.floor(told / total * 2**_SHARES).astype(np.int64)
+            whole = np.floor(shares[:some] / total * 2**_SHARES).astype(np.int64)
             ahead = np.sort(whole @ slopes[:some])[:size]
             value = int(whole @ constants[:some]) + int(ahead[ahead < 0].sum())
             if value > int(whole.sum()) * (spare << bits):
