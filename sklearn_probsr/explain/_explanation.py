@@ -26,12 +26,17 @@ from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons
 from sklearn_probsr.results._checked_json import check_max_bytes, refusing
-from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason
-from sklearn_probsr.results._reason_html import reason_card, reasons_table
-from sklearn_probsr.results._reason_text import TOLD_ROWS, by_place, reasons_text
 from sklearn_probsr.results._row_labels import plain_labels
 from sklearn_probsr.results._unarchive import read_reasons
+from sklearn_probsr.results.views import (
+    SHOWN_ROWS,
+    TOLD_ROWS,
+    by_place,
+    reason_card,
+    reasons_table,
+    reasons_text,
+)
 
 __all__ = ["ClassValues", "ReasonExplanation"]
 
