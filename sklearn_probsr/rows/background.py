@@ -6,19 +6,16 @@ from sklearn_probsr.core.law import Law
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.laws._seen import rows_before
 from sklearn_probsr.model.linear import Model
-from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["background"]
 
 
 def background(model: Model, distribution: Background) -> Law:
     """Return the law of a model over background rows; kernels of the other kind are not loaded."""
-    if distribution.is_sparse:
-        rows = rows_before(model, distribution)
-        if isinstance(rows, SparseRows):
-            from sklearn_probsr.rows.sparse import SparseLaw
+    if distribution.is_sparse and model.takes_sparse:
+        from sklearn_probsr.rows.sparse import SparseLaw
 
-            return SparseLaw(model, distribution, rows)
+        return SparseLaw(model, distribution, rows_before(model, distribution))
     from sklearn_probsr.rows.law import BackgroundLaw
 
     return BackgroundLaw(model, distribution)
