@@ -6,7 +6,6 @@ from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.means import rows_before
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.model.linear import Model
-from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["background"]
 
@@ -16,7 +15,7 @@ FEW_GAINS = 2**20
 
 def background(model: Model, distribution: Background) -> Law:
     """Return the law of a model over background rows; kernels of the other kind are not loaded."""
-    if distribution.is_sparse:
+    if distribution.is_sparse and model.takes_sparse:
         rows = rows_before(model, distribution)
         rivals = max(len(model.outputs[1]) - 1, 1)
         if isinstance(rows, SparseRows) and rivals * rows.width * len(rows) > FEW_GAINS:
