@@ -22,7 +22,7 @@ def compare(
     estimator: Any,
     X: Any,
     model: Model,
-    rows: NDArray[np.float64],
+    rows: NDArray[np.float64] | SparseRows,
     at: NDArray[np.intp],
     choice: Choice | Contest,
     name: str,

@@ -6,6 +6,7 @@ from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.means import rows_before
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["background"]
 
