@@ -88,7 +88,8 @@ def strict_kernel(function: F) -> F:
 
 def inner(function: F) -> F:
     """Compile a function that only compiled functions call: no door to Python is built."""
-    return _of_any_number(numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function))
+    compiled: F = numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
+    return _of_any_number(compiled)
 
 
 def inlined(function: F) -> F:
@@ -99,18 +100,19 @@ def inlined(function: F) -> F:
 
 def strict_inner(function: F) -> F:
     """Compile a function that only strict kernels call."""
-    return _of_any_number(numba.njit(no_cpython_wrapper=True, **_STRICT)(function))
+    compiled: F = numba.njit(no_cpython_wrapper=True, **_STRICT)(function)
+    return _of_any_number(compiled)
 
 
-def _of_any_number(compiled: Any) -> Any:
+def _of_any_number(compiled: F) -> F:
     """Let compiled functions call one with a number that is written down as with any other.
 
     Numba would compile it anew for each such number, and for a variable once more before it knows
     that its first value, 0 say, is not its only one.
     """
-    if numba.config.DISABLE_JIT:
+    plain = getattr(compiled, "get_call_template", None)
+    if plain is None:  # it is not compiled at all
         return compiled
-    plain = compiled.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:
         return plain(
@@ -118,32 +120,34 @@ def _of_any_number(compiled: Any) -> Any:
             {name: types.unliteral(arg) for name, arg in kws.items()},
         )
 
-    compiled.get_call_template = get_call_template
+    compiled.get_call_template = get_call_template  # type: ignore[attr-defined]
     return compiled
 
 
-def _kept(function: Any, options: dict[str, Any]) -> Any:
+def _kept(function: F, options: dict[str, Any]) -> F:
     """Keep what is compiled of a kernel on disk, and let one process at a time compile it."""
     if numba.config.DISABLE_JIT or FunctionCache is object:
-        return numba.njit(cache=True, **options)(function)
-    compiled = numba.njit(**options)(function)
+        plain: F = numba.njit(cache=True, **options)(function)
+        return _of_any_number(plain)
+    compiled: Any = numba.njit(**options)(function)
     cache = _cache(compiled) or _temporary_cache(compiled)
     if cache is None:
         _warn()
     else:
         compiled._cache = cache
-    plain = compiled.compile
+    compile_ = compiled.compile
 
     def compile(sig: Any) -> Any:
         # Numba takes its lock as well; what is changed here while a kernel is compiled is for all.
         with global_compiler_lock:
             if _Compiling.now:  # a kernel that another one calls
-                return plain(sig)
+                return compile_(sig)
             with _compiling(compiled.targetctx.codegen()):
-                return plain(sig)
+                return compile_(sig)
 
     compiled.compile = compile
-    return _of_any_number(compiled)
+    found: F = _of_any_number(compiled)
+    return found
 
 
 # --- where compiled code is kept ------------------------------------------------------------------
@@ -454,7 +458,7 @@ class _Lock:
 
     def take(self, place: Callable[[], str | None]) -> None:
         """Wait until no other process compiles; go on without a lock where there can be none."""
-        folder = place() if fcntl is not None and self._file is None else None
+        folder = place() if self._file is None and fcntl is not None else None
         if folder is None:
             return
         try:
