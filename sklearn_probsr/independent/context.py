@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner
 from sklearn_probsr.engines._vaaler import sin_cos_turns
-from sklearn_probsr.engines.sums._far import moved
 from sklearn_probsr.independent.refute import Scene, all_free, divide
-from sklearn_probsr.independent.spectrum import Table
+from sklearn_probsr.independent.spectrum import Table, moved
 
 __all__ = ["compare"]
 
@@ -133,7 +132,7 @@ def _band(
     free: those of the set, and the one that may replace another of it. Where values were moved,
     the band is wider, or tells nothing (Corollary 153).
     """
-    far = scene.far[len(scene.far) - 1]
+    far = scene.far[0]
     if far >= 0.25:
         return -math.inf, math.inf
     m = len(candidates)

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.jit import inner
 from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines._vaaler import TRIG_ERROR, UNIT, coefficient_sum, sin_cos_turns
-from sklearn_probsr.engines.sums._far import moved
-from sklearn_probsr.independent.spectrum import Table
+from sklearn_probsr.independent.spectrum import Table, moved
 
 __all__ = ["Budget", "Scene", "all_free", "divide", "set_bounds", "sweep", "turn"]
 
@@ -38,8 +37,8 @@ class Scene(NamedTuple):
     blur : float
     positive : bool
         Whether the class is kept above the cut.
-    far : ndarray
-        What values that were moved change, see `far_table`.
+    far : ndarray of shape (3,)
+        What values that were moved change, see `spectrum.moved`.
     """
 
     gain: NDArray[np.float64]
@@ -326,7 +325,7 @@ def sweep(
     cuts[0] = _begin(table, scene, forced, n, stack[0])
     side = -1.0 if scene.positive else 1.0
     base = 0.5 + _width(table, scene, held + size, n)
-    is_far = len(scene.far) > 1
+    is_far = scene.far[0] > 0.0
     work = looked = kept = depth = 0
     while depth >= 0:
         if depth < size - 1:

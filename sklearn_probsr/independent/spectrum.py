@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.jit import kernel
+from sklearn_probsr.core.jit import inner, kernel
 from sklearn_probsr.engines._vaaler import (
     SPREADS,
     TAIL,
@@ -43,6 +43,8 @@ __all__ = [
     "coin_period",
     "divide_out",
     "enclose",
+    "far_change",
+    "moved",
     "period_of",
 ]
 
@@ -252,22 +254,42 @@ def enclose(
     return bounds(table, room, nodes, float(beta), float(blur))
 
 
+def far_change(far: NDArray[np.float64], cut: float) -> float:
+    """Bound what values that were moved change at cuts of that size, in turns; see `moved`."""
+    gap = max(float(far[1]) - cut, 0.0)
+    return float(far[0] * (far[2] / (far[2] + gap * gap)))
+
+
+@inner
+def moved(far: NDArray[np.float64], cut: float) -> float:
+    """Bound what values that were moved change at cuts of that size (Proposition 152).
+
+    ``far`` is how likely some is moved on one side, how far the ends of ranges are away from
+    means, and the variance of all that is held, in turns.
+    """
+    gap = max(far[1] - cut, 0.0)
+    change: float = far[0] * (far[2] / (far[2] + gap * gap))
+    return change
+
+
 # --- any finite laws -----------------------------------------------------------------------------
 
 
-def period_of(laws: UnitLaws) -> float:
+def period_of(laws: UnitLaws, least: NDArray[np.float64] | None = None) -> float:
     """Return a period that holds all but ``TAIL`` of the sum of any of the units.
 
     It is the least of what the ranges of the units add up to, and of what Chernoff's bound says
-    of their laws (Proposition 52).
+    of their laws (Proposition 52). With ``least`` each value is known to lie between that and the
+    one of the laws.
     """
-    away = laws.value - np.repeat(laws.centre, np.diff(laws.start))
-    most = np.maximum(np.maximum.reduceat(away, laws.start[:-1]), 0.0)
-    least = np.maximum(np.maximum.reduceat(-away, laws.start[:-1]), 0.0)
-    support = 2 * max(math.fsum(most), math.fsum(least))
+    centre = np.repeat(laws.centre, np.diff(laws.start))
+    above = laws.value - centre
+    below = -above if least is None else centre - least
+    ends = [np.maximum(np.maximum.reduceat(away, laws.start[:-1]), 0.0) for away in (above, below)]
+    support = 2 * max(map(math.fsum, ends))
     if not support:
         return 1.0
-    reach = max(_chernoff(laws, sign * away / support) for sign in (1.0, -1.0))
+    reach = max(_chernoff(laws, away / support) for away in (above, below))
     # A part in a billion is for what was rounded.
     return support * min(2 * reach, 1.0) * (1 + 1e-9)
 
