@@ -337,7 +337,7 @@ def answer(
     if method == "certified":
         found = law.answer(rows, task)
     elif method == "monte-carlo":
-        from sklearn_probsr.search._sampling import search_by_samples
+        from sklearn_probsr.core.monte_carlo import search_by_samples
 
         slack = Fraction("0.01") if slack is None else slack
         failure = 1e-6 if risk is None else float(risk)

@@ -19,14 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.means import worth
 from sklearn_probsr.core.view import Row
-from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.independent.order import Atoms
+from sklearn_probsr.independent.seen import Seen as SeenRows
+from sklearn_probsr.independent.seen import distinct
+from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.independent.spectrum import Table, UnitLaws, build, far_change, period_of
-from sklearn_probsr.laws._seen import Seen as SeenRows
-from sklearn_probsr.laws._seen import distinct
-from sklearn_probsr.laws._sources import Source
-from sklearn_probsr.laws._states import extremes, worth
+from sklearn_probsr.independent.states import extremes
+from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.model._exact import row_sums
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._units import Unit

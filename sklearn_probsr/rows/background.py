@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.means import rows_before
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.laws._seen import rows_before
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._sparse import SparseRows
 

@@ -92,7 +92,7 @@ class Box:
             if not self.holds():
                 self.steps = [0] * len(self.sides)
             return
-        from sklearn_probsr.engines._slack import share_out  # few explanations ask for rules
+        from sklearn_probsr.rules._shares import share_out  # few explanations ask for rules
 
         costs = np.stack([side.costs(self.rows, self.rates) for side in self.sides], axis=1)
         with np.errstate(over="ignore"):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.dispatch import law_of
-from sklearn_probsr.engines._clopper_pearson import clopper_pearson
+from sklearn_probsr.core.monte_carlo import clopper_pearson
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._row_index import ByLabel
 from sklearn_probsr.explain.rules._rule_cover import RuleCover, cover_by

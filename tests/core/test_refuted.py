@@ -14,10 +14,10 @@ import pytest
 from sklearn_probsr import Background, LinearModel, Unit
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.options import Effort, Limits, Task
+from sklearn_probsr.core.search import search
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.rows import stream
 from sklearn_probsr.rows.search import Search
-from sklearn_probsr.search._local import search
 from tests.refutable import Refutable, binary, categorical, many_valued
 
 # Nothing is counted one by one while tables can tell.

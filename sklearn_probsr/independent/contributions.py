@@ -18,15 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.engines.sums._finite_sum import Part
-from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.model._linear import LinearModel
 
-__all__ = ["Contributions", "Listed", "is_open"]
-
-
-def is_open(model: LinearModel, positive: bool) -> bool:
-    """Tell whether a class needs more than the threshold, so that a tie is not its own."""
-    return model.strict == positive
+__all__ = ["Contributions", "Listed"]
 
 
 class Contributions(ABC):

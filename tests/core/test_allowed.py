@@ -28,7 +28,7 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.core.leaning import column_mean, exact_mean
+from sklearn_probsr.core.means import column_mean, exact_mean
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.model._exact import decimal_fraction

@@ -8,7 +8,7 @@ from hypothesis import given
 from scipy.stats import binom
 
 from sklearn_probsr import LinearModel, sufficient_reason, sufficient_reasons
-from sklearn_probsr.engines._samples import coupled_sizes, sample_size
+from sklearn_probsr.core.monte_carlo import coupled_sizes, sample_size
 from sklearn_probsr.independent.certainty import Instance
 from tests.interpreted import long_loops
 from tests.oracle import Case

@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.leaning import column_mean, mean_doubts
+from sklearn_probsr.core.means import checked_rows, column_mean, mean_doubts, weighted_means
 from sklearn_probsr.distributions._completions import Marginals
-from sklearn_probsr.distributions._data import Data, binary_rows
-from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._sources import Source, Worths, worth_of_states
+from sklearn_probsr.independent.sources import Source, Worths, worth_of_states
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import SparseRows
 
-__all__ = ["Seen", "checked_rows", "distinct", "rows_before", "weighted_means"]
+__all__ = ["Seen", "distinct"]
 
 
 class Seen(Source):
@@ -86,44 +83,6 @@ class Seen(Source):
     def nbytes(self) -> int:
         """How much memory the data take."""
         return int(self.rows.nbytes)
-
-
-def checked_rows(model: Model, data: Data) -> NDArray[Any]:
-    """Return the rows of a data set in the form of a model's own rows, filled in."""
-    rows = rows_before(model, data)
-    return rows.toarray() if isinstance(rows, SparseRows) else rows
-
-
-def rows_before(model: Model, data: Data) -> Any:
-    """Return the rows of a data set in the form of a model's own rows; sparse ones may stay so."""
-    places = model.places(data.columns, "The background")
-    given = data.rows if places is None else data.taken(places).rows
-    found, expected = given.shape[1], model.n_features
-    if found != expected:
-        raise InvalidInputError(
-            f"The background must have the model's columns, {expected}, got {found}."
-        )
-    if model.units is None:
-        return binary_rows(given, model.feature_names)
-    if isinstance(given, SparseRows) and model.takes_sparse:
-        return model.check_sparse(given, "The background")
-    given = given.toarray() if isinstance(given, SparseRows) else given
-    rows = model.check_values(given, "The background")
-    # The same numbers are not kept twice, and zeros and ones take an eighth of the memory.
-    return given if given.dtype in (np.bool_, rows.dtype) else rows
-
-
-def weighted_means(rows: Any, weights: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean of every column."""
-    counts = weights.astype(np.float64)
-    if isinstance(rows, SparseRows):
-        held = rows.values * counts[rows.places]
-        sums: NDArray[Any] = np.bincount(rows.indices, held, rows.width)
-    else:
-        # Not by BLAS, whose digits depend on how many threads it has, nor with a copy of floats.
-        sums = np.einsum("i,ij->j", counts, rows.astype(np.float64, copy=False))
-    means: NDArray[np.float64] = sums / counts.sum()
-    return means
 
 
 def distinct(

@@ -1,14 +1,15 @@
-"""States of units of several columns: the different ones, and what each is worth."""
+"""States of units of several columns: the least and the most that they are worth."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["extremes", "worth"]
+from sklearn_probsr.core.means import worth
+
+__all__ = ["extremes"]
 
 # So many states are told apart by comparing them one by one.
 _FEW = 64
@@ -22,12 +23,6 @@ def extremes(
         min(worth(weights, state) for state in _distinct(low)),
         max(worth(weights, state) for state in _distinct(high)),
     )
-
-
-def worth(weights: NDArray[np.float64], values: NDArray[Any]) -> Fraction:
-    """Return a sum of products, exactly."""
-    terms = zip(weights.tolist(), values.tolist(), strict=True)
-    return sum((Fraction(w) * Fraction(x) for w, x in terms), Fraction(0))
 
 
 def _distinct(states: NDArray[np.float64]) -> list[NDArray[np.float64]]:

@@ -6,7 +6,7 @@ import numba
 import pytest
 
 from sklearn_probsr.core import jit
-from tests.engines.every_kernel import kernels
+from tests.core.every_kernel import kernels
 from tests.interpreted import INTERPRETED
 
 compiled_only = pytest.mark.skipif(INTERPRETED, reason="flags are for compiled code")

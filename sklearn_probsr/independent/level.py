@@ -1,4 +1,4 @@
-"""The level that a guarantee has to reach, between two floats, and how far its proofs go."""
+"""The level that a guarantee has to reach, between two floats."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 from sklearn_probsr.model._exact import floats_around
 
-__all__ = ["ANY", "MOST_MIXED", "Level"]
-
-# All choices of so many mixed units are left out, to prove a set subset-minimal.
-MOST_MIXED = 10
+__all__ = ["ANY", "Level"]
 
 
 class Level(NamedTuple):

@@ -6,7 +6,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from sklearn_probsr.engines._clopper_pearson import clopper_pearson
+from sklearn_probsr.core.monte_carlo import clopper_pearson
 
 
 def tail(n: int, k: int, p: Fraction) -> Fraction:

@@ -1,4 +1,4 @@
-"""Leanings: whether a fact speaks for the class of its row, or against it.
+"""Rows of data before a model, the means of their columns, and which facts speak for a class.
 
 A unit of an instance leans towards the class if what it contributes is above what it contributes
 on average under the law: to know it is then good news. With several classes the duel with the
@@ -15,11 +15,22 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.distributions._data import Data, binary_rows
+from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model
 from sklearn_probsr.model._linear import LinearModel
 from sklearn_probsr.model._sparse import SparseRows
 
-__all__ = ["column_mean", "exact_mean", "leanings", "mean_doubts"]
+__all__ = [
+    "checked_rows",
+    "column_mean",
+    "exact_mean",
+    "leanings",
+    "mean_doubts",
+    "rows_before",
+    "weighted_means",
+    "worth",
+]
 
 # Mantissas of 53 bits in pieces whose weighted sums are whole floats (Proposition 42).
 _PIECE = 18
@@ -175,3 +186,47 @@ def exact_mean(values: NDArray[Any], weights: NDArray[np.int64]) -> Fraction:
         sums = np.bincount(places, weights=(piece * weights).astype(np.float64))
         total += sum(int(s) << (shift + k) for k, s in enumerate(sums.tolist()) if s)
     return Fraction(total) * Fraction(2) ** (lowest - 53) / int(weights.sum())
+
+
+def checked_rows(model: Model, data: Data) -> NDArray[Any]:
+    """Return the rows of a data set in the form of a model's own rows, filled in."""
+    rows = rows_before(model, data)
+    return rows.toarray() if isinstance(rows, SparseRows) else rows
+
+
+def rows_before(model: Model, data: Data) -> Any:
+    """Return the rows of a data set in the form of a model's own rows; sparse ones may stay so."""
+    places = model.places(data.columns, "The background")
+    given = data.rows if places is None else data.taken(places).rows
+    found, expected = given.shape[1], model.n_features
+    if found != expected:
+        raise InvalidInputError(
+            f"The background must have the model's columns, {expected}, got {found}."
+        )
+    if model.units is None:
+        return binary_rows(given, model.feature_names)
+    if isinstance(given, SparseRows) and model.takes_sparse:
+        return model.check_sparse(given, "The background")
+    given = given.toarray() if isinstance(given, SparseRows) else given
+    rows = model.check_values(given, "The background")
+    # The same numbers are not kept twice, and zeros and ones take an eighth of the memory.
+    return given if given.dtype in (np.bool_, rows.dtype) else rows
+
+
+def weighted_means(rows: Any, weights: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of every column."""
+    counts = weights.astype(np.float64)
+    if isinstance(rows, SparseRows):
+        held = rows.values * counts[rows.places]
+        sums: NDArray[Any] = np.bincount(rows.indices, held, rows.width)
+    else:
+        # Not by BLAS, whose digits depend on how many threads it has, nor with a copy of floats.
+        sums = np.einsum("i,ij->j", counts, rows.astype(np.float64, copy=False))
+    means: NDArray[np.float64] = sums / counts.sum()
+    return means
+
+
+def worth(weights: NDArray[np.float64], values: NDArray[Any]) -> Fraction:
+    """Return a sum of products, exactly."""
+    terms = zip(weights.tolist(), values.tolist(), strict=True)
+    return sum((Fraction(w) * Fraction(x) for w, x in terms), Fraction(0))

@@ -20,9 +20,8 @@ from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.core.prices import Prices
-from sklearn_probsr.search._local import search
-from sklearn_probsr.search._prover import Prover
-from sklearn_probsr.search._scout import Branched, Scout
+from sklearn_probsr.core.scout import Branched, Scout
+from sklearn_probsr.core.search import Prover, search
 
 __all__ = ["search_cheapest"]
 

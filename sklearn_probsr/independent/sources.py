@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.leaning import mean_doubts
+from sklearn_probsr.core.means import mean_doubts
 from sklearn_probsr.distributions._completions import Product, Uniform
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model._base import Model

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_probsr.engines._vaaler import coefficient_sum, coefficients, sin_cos_turns
+from sklearn_probsr.independent.vaaler import coefficient_sum, coefficients, sin_cos_turns
 
 
 def test_sines_and_cosines_to_the_claimed_error():

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import Background, LinearModel, sufficient_reason
+from sklearn_probsr.core.scout import affordable
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.results._sentence import cost_text
-from sklearn_probsr.search._scout import affordable
+from tests.core.priced import LAWS, Priced, priced
 from tests.oracle import Case
-from tests.search.priced import LAWS, Priced, priced
 from tests.strategies import models
 
 

@@ -27,10 +27,10 @@ from sklearn_probsr.core.options import Effort, Limits
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.results import SufficientReason
+from tests.core.test_independent import CHANCES
 from tests.interpreted import examples
 from tests.oracle import Case, UnitCase, background_guarantee, product_guarantee
 from tests.rows.test_reasons import fractions
-from tests.search.test_independent import CHANCES
 from tests.strategies import backgrounds, cases, levels, models, unit_models
 
 EFFORTS = st.sampled_from(

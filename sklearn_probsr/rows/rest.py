@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.view import Duel, Rest, Row
-from sklearn_probsr.laws._contributions import is_open
+from sklearn_probsr.core.view import Duel, Rest, Row, is_open
 from sklearn_probsr.model._enclosure import Enclosure
 from sklearn_probsr.model._exact import about
 

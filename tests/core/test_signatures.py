@@ -17,7 +17,7 @@ TWICE = {
 
 ASK = """
 from sklearn_probsr.cli._warm_up import warm_up
-from tests.engines.every_kernel import kernels
+from tests.core.every_kernel import kernels
 warm_up(lambda told: None)
 for one in kernels():
     print(len(one.signatures), one.__module__.rpartition(".")[2], one.__name__)

@@ -14,7 +14,7 @@ import pytest
 
 import sklearn_probsr
 from sklearn_probsr.core import jit
-from tests.engines.every_kernel import kernels
+from tests.core.every_kernel import kernels
 from tests.interpreted import INTERPRETED, WHOLE
 
 resource = pytest.importorskip("resource")
