@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.jit import inner
+from sklearn_probsr.core.jit import inner, kernel
 
-__all__ = ["Atoms", "costs_of", "order_within"]
+__all__ = ["Atoms", "costs_of", "order_members", "order_within"]
 
 
 class Atoms(NamedTuple):
@@ -49,8 +49,9 @@ def costs_of(
 ) -> None:
     """Write what the values of every unit cost a row at least, and at most: (2, atoms).
 
-    These are exact numbers if there is no slack. ``known`` is what the units of the row are worth, and ``same`` says which value of a unit that
-    is, -1 if none. With slack, 0 is what is known to be 0.
+    These are exact numbers if there is no slack. ``known`` is what the units of the row are worth,
+    and ``same`` says which value of a unit that is, -1 if none. With slack, 0 is what is known to
+    be 0.
     """
     for u in range(len(known)):
         first = atoms.start[u]
@@ -122,3 +123,21 @@ def order_within(
                 above[n, a] = False
             n += 1
     return n
+
+
+@kernel
+def order_members(
+    atoms: Atoms,
+    known: NDArray[np.float64],
+    same: NDArray[np.int64],
+    positive: bool,
+    slack: float,
+    members: NDArray[np.int64],
+    above: NDArray[np.bool_],
+) -> None:
+    """Write which of all members, by decreasing mean cost, are above which: (n, n)."""
+    costs = np.empty((2, len(atoms.low)))
+    costs_of(atoms, known, same, positive, slack, costs)
+    order_within(
+        atoms, costs, slack, members, len(members) + 1, np.empty(len(members), np.int64), above
+    )

@@ -10,7 +10,7 @@ order (`Atoms`), and to say what the units of rows are worth (`Seen`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -44,6 +44,8 @@ FAR = 10**6
 _MOST_DOUBT = 1e-9
 # Values beyond are held here, in the common unit.
 _FARTHEST = 2.0**500
+# Beyond this, sums are exact ones.
+_LARGEST = 2.0**900
 # Values of one unit that are not listed are told apart by so many parts of their spread.
 _PARTS = 64
 # Fewer values than this are never put into cells.
@@ -187,6 +189,26 @@ class Contributions:
             inside = ~(_above(-column, -cut) if weight > 0 else _above(column, cut))
         return Fraction(int(self.weights[inside].sum()), int(self.weights.sum()))
 
+    def drawn(
+        self, unit: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], Callable[[int], Fraction | int]]:
+        """Return what a unit may contribute to the decision function, as floats, and the chances.
+
+        With them what returns one of these contributions exactly, on the scale.
+        """
+        if self.values is not None and self.chances is not None:
+            v = self.values[unit]
+            chances = np.array([chance / self.denominator for chance in self.chances[unit]])
+            floats = np.array([turned(c * self.scale, _LARGEST) for c in v])
+            return floats, chances / chances.sum(), v.__getitem__
+        at = self.columns[unit]
+        weights, rows = self.model.weights[at], self.rows
+        with np.errstate(over="ignore", invalid="ignore"):  # what is no float is summed exactly
+            floats = np.einsum("ij,j->i", rows[:, at], weights)
+            floats[(np.abs(rows[:, at]) * np.abs(weights)).sum(axis=1) > _LARGEST] = np.nan
+        chances = self.weights / int(self.weights.sum())
+        return floats, chances / chances.sum(), lambda row: worth(weights, rows[row, at])
+
     # --- in floats ---------------------------------------------------------------------------
 
     @cached_property
@@ -210,7 +232,7 @@ class Contributions:
         return at[3], [abs(high - low) for low, high in zip(at[:3], at[:3:-1], strict=True)]
 
     def floats(self, unit: int, power: int) -> _Floats:
-        """Return the values of a unit over two to a power: listed ones, else by rows (Prop. 380)."""
+        """Return the values of a unit over two to a power: the listed ones, or rows (Prop. 380)."""
         origin, scale = self.bulks[unit][0], Fraction(2) ** power
         if self.values is not None and self.chances is not None:
             away = np.array([turned((c - origin) / scale, _FARTHEST) for c in self.values[unit]])
@@ -529,6 +551,10 @@ class Tables:
             self._tables[key] = build(self.laws, degree, key[1], nodes, 1.0)
         return self._tables[key]
 
+    def of_degree(self, degree: int, size: int) -> Table:
+        """Return a table of a degree, or a lower one, for sets of so many units."""
+        return self._table(degree, degree, size)
+
     @property
     def nbytes(self) -> int:
         """How much memory they take."""
@@ -550,7 +576,7 @@ class Tables:
         return cut, turned((seen.cut(0) - Fraction(1, 2) - middle) / self.turn)
 
     def blur(self, cut: Any, gains: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bound what a row's cut is off by, whatever is fixed: roundings, and all values' doubts."""
+        """Bound what a row's cut is off by, whatever is fixed: roundings, and doubts of values."""
         size = np.abs(cut) + row_sums(np.abs(gains)) + 1
         blur: NDArray[np.float64] = (gains.shape[-1] + 8) * 2 * UNIT * size + self.doubt
         return blur
