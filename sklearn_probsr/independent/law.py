@@ -200,21 +200,33 @@ class TabledLaw(Law):
         """Return what looks ahead for the cheapest set of an instance."""
         if isinstance(prover, CertainProver):
             return super().scout(prover, prices, row)
-        view, verdict, members = self.view(row), prover.verdict, prover.members
-        mean = view.moments.mean
-        order = sorted(members, key=lambda u: (-mean[u], prices[u]))
-        worth = mean[order].tolist()
+        mean = self.view(row).moments.mean
+        order = sorted(prover.members, key=lambda u: (-mean[u], prices[u]))
+        return self.along(order, prices, prover, row, mean[order].tolist())
+
+    def along(
+        self,
+        order: list[int],
+        prices: dict[int, int],
+        prover: Prover,
+        row: Row,
+        worth: list[float],
+        above: NDArray[np.bool_] | None = None,
+    ) -> Scout:
+        """Return what looks ahead along members, of which some cost stochastically more."""
+        verdict, positive = prover.verdict, bool(self.linear.is_positive(row[None, :])[0])
         if len(order) > MOST_COMPARED or not order:
             return Scout(order, prices, verdict, prover.monotone, worth)
-        batch = self._batch(row[None, :], view.positive, np.zeros(1, dtype=np.intp), prover.task)
+        batch = self._batch(row[None, :], positive, np.zeros(1, dtype=np.intp), prover.task)
         if not len(batch.at):
             return Scout(order, prices, verdict, prover.monotone, worth)
-        seen, above = batch.seen, np.zeros((len(order), len(order)), dtype=np.bool_)
-        order_members(
-            self.tables.atoms(view.positive), seen.known[0], seen.same[0], view.positive,
-            seen.slack[0], np.array(order, dtype=np.int64), above,
-        )  # fmt: skip
-        if view.counted:
+        if above is None:
+            seen, above = batch.seen, np.zeros((len(order), len(order)), dtype=np.bool_)
+            order_members(
+                self.tables.atoms(positive), seen.known[0], seen.same[0], positive,
+                seen.slack[0], np.array(order, dtype=np.int64), above,
+            )  # fmt: skip
+        if self._told:
             return ChainScout(order, prices, verdict, prover.monotone, worth, above.item)
         return _PricedScout(order, prices, prover, worth, above, self.tables, batch)
 
