@@ -132,7 +132,7 @@ def _band(
     free: those of the set, and the one that may replace another of it. Where values were moved,
     the band is wider, or tells nothing (Corollary 153).
     """
-    far = scene.far[0]
+    far = scene.far[len(scene.far) - 1]
     if far >= 0.25:
         return -math.inf, math.inf
     m = len(candidates)

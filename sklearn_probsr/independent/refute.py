@@ -53,7 +53,7 @@ class Scene(NamedTuple):
     blur : float
     positive : bool
         Whether the class is kept above the cut.
-    far : ndarray of shape (3,)
+    far : ndarray
         What values that were moved change, see `spectrum.moved`.
     """
 
@@ -341,7 +341,7 @@ def sweep(
     cuts[0] = _begin(table, scene, forced, n, stack[0])
     side = -1.0 if scene.positive else 1.0
     base = 0.5 + _width(table, scene, held + size, n)
-    is_far = scene.far[0] > 0.0
+    is_far = scene.far[len(scene.far) - 1] > 0.0
     work = looked = kept = depth = 0
     while depth >= 0:
         if depth < size - 1:

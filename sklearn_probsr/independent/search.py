@@ -50,7 +50,7 @@ class Rows(NamedTuple):
         How many those are.
     forced : ndarray of int64
         Units that all sets hold.
-    far : ndarray of shape (3,)
+    far : ndarray
         What values that were moved change, see `spectrum.moved`.
     """
 

@@ -32,6 +32,7 @@ from sklearn_probsr.independent.vaaler import (
 )
 
 __all__ = [
+    "FAR_CELLS",
     "Nodes",
     "Table",
     "UnitLaws",
@@ -65,6 +66,8 @@ _MOMENTS = 16
 # Entries of factors, and of factors by moments at all nodes: 32 and 16 bytes each.
 _MOST_CELLS = 2**22
 _MOST_WIDE = 2**23
+# Cuts are told apart by such a part of a turn; a power of two, so that nothing is rounded.
+FAR_CELLS = 512
 # Chernoff's exponents that are tried, in inverse standard deviations (Proposition 52).
 _EXPONENTS = np.geomspace(0.5, 64.0, 29)
 
@@ -256,20 +259,19 @@ def enclose(
 
 def far_change(far: NDArray[np.float64], cut: float) -> float:
     """Bound what values that were moved change at cuts of that size, in turns; see `moved`."""
-    gap = max(float(far[1]) - cut, 0.0)
-    return float(far[0] * (far[2] / (far[2] + gap * gap)))
+    return float(far[min(int(min(cut, 1.0) * FAR_CELLS) + 1, len(far) - 1)])
 
 
 @inner
 def moved(far: NDArray[np.float64], cut: float) -> float:
-    """Bound what values that were moved change at cuts of that size (Proposition 152).
+    """Bound what values that were moved change at cuts of that size, in turns (Proposition 152).
 
-    ``far`` is how likely some is moved on one side, how far the ends of ranges are away from
-    means, and the variance of all that is held, in turns.
+    ``far`` is the bound at cuts of up to each part of a turn, and last at any cut.
     """
-    gap = max(far[1] - cut, 0.0)
-    change: float = far[0] * (far[2] / (far[2] + gap * gap))
-    return change
+    last = len(far) - 1
+    if cut * FAR_CELLS >= last - 1:
+        return far[last]  # type: ignore[no-any-return]
+    return far[int(cut * FAR_CELLS) + 1]  # type: ignore[no-any-return]
 
 
 # --- any finite laws -----------------------------------------------------------------------------

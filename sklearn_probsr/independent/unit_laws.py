@@ -25,7 +25,7 @@ from sklearn_probsr.independent.order import Atoms
 from sklearn_probsr.independent.seen import Seen as SeenRows
 from sklearn_probsr.independent.seen import distinct
 from sklearn_probsr.independent.sources import Source
-from sklearn_probsr.independent.spectrum import Table, UnitLaws, build, far_change, period_of
+from sklearn_probsr.independent.spectrum import FAR_CELLS, Table, UnitLaws, build, period_of
 from sklearn_probsr.independent.states import extremes
 from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.model._exact import row_sums
@@ -412,7 +412,7 @@ class Tables:
     variance, below, above : ndarray of shape (units,)
         Of each contribution, in squared turns; and how far its least and its most are away from
         the middle, in turns, without what is far out.
-    far : ndarray of shape (3,)
+    far : ndarray
         What values that were moved change, see `spectrum.moved`.
     """
 
@@ -451,7 +451,8 @@ class Tables:
         away -= np.repeat(centre, np.diff(self._start))
         self.variance = self._sums(chances * away**2) / period**2
         self.above, self.below = self._most(away) / period, self._most(-away) / period
-        self.far = self._far_of(held) / [1.0, period, period**2]
+        cuts = np.append(np.arange(FAR_CELLS) / FAR_CELLS * period, math.inf)
+        self.far = self._changes(held, cuts)
         self._tables: dict[tuple[int, int], Table] = {}
         self._atoms: dict[bool, Atoms] = {}
         self._known: dict[tuple[int, Fraction], tuple[float, ...]] = {}
@@ -484,7 +485,7 @@ class Tables:
                 if held >= most:
                     break
                 shorter = self._period_within(held)
-                changed = far_change(self._far_of(held), _DECIDED * deviation)
+                changed = float(self._changes(held, np.array([_DECIDED * deviation]))[0])
                 width = _BLURRED / _SHARP * shorter / deviation + changed
                 if _SHORTER * shorter <= period and changed <= _MOST_CHANGED and width < best[0]:
                     best = width, held, shorter
@@ -501,27 +502,30 @@ class Tables:
         off = np.repeat(widths + 2 / _SHORT, np.diff(cells.start))
         return period_of(UnitLaws(cells.start, high + off, cells.chance, centre), low - off)
 
-    def _far_of(self, held: float) -> NDArray[np.float64]:
-        """Return what is changed by holding units, in the unit of cells (Proposition 152).
+    def _changes(self, held: float, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bound what is changed by holding units, at some cuts in the unit of cells (Prop. 152).
 
         What may be moved counts as moved.
         """
         cells, start = self._cells, self._cells.start[:-1]
         low, high = np.clip(cells.low, -held, held), np.clip(cells.high, -held, held)
         mean = np.add.reduceat((low + high) / 2 * cells.chance, start)
-        size = np.maximum(
-            high - np.repeat(mean, np.diff(cells.start)),
-            np.repeat(mean, np.diff(cells.start)) - low,
-        )
-        variance = float((size**2 * cells.chance).sum()) * (1 + 1e-6)
-        off = float(np.add.reduceat((high - low) * cells.chance, start).sum()) + 1e-6 * held
-        off += len(start) / _SHORT
-        share, reach = 0.0, held
+        middle = np.repeat(mean, np.diff(cells.start))
+        size = np.maximum(high - middle, middle - low)
+        each = np.add.reduceat(size**2 * cells.chance, start) * (1 + 1e-6)
+        off = np.add.reduceat((high - low) * cells.chance, start) + 2 / _SHORT
+        found = np.zeros(len(cuts))
         for beyond, end in ((cells.high > held, -mean), (cells.low < -held, mean)):
-            each = np.add.reduceat(np.where(beyond, cells.chance, 0.0), start)
-            share = max(share, float(each.sum()))
-            reach = min(reach, float((held + end[each > 0]).min(initial=reach)) - 2 * off)
-        return np.array([share * (1 + 1e-6), max(reach, 0.0), max(variance, 1e-300)])
+            share = np.add.reduceat(np.where(beyond, cells.chance, 0.0), start) * (1 + 1e-6)
+            total = np.zeros(len(cuts))
+            for u in np.flatnonzero(share).tolist():
+                # What makes up for a unit are the others.
+                others = max(float(np.delete(each, u).sum()), 1e-300)
+                reach = (held + end[u]) * (1 - 1e-6) - 2 * off.sum()
+                gap = np.maximum(reach - cuts, 0.0)
+                total += share[u] * (others / (others + gap**2))
+            found = np.maximum(found, total)
+        return found
 
     # --- tables ------------------------------------------------------------------------------
 
