@@ -203,8 +203,8 @@ def test_a_code_for_missing_values_hardly_widens_bounds(share: float):
     if share > 0.05:
         assert all(0 in reason.features for reason in found)
     nothing = guarantee(model, asked[0], [], distribution=law)
-    assert nothing.upper <= 1 - share + 2e-3
-    assert nothing.width < 2e-3
+    assert nothing.upper <= 1 - share + 4e-3
+    assert nothing.width < 4e-3
 
 
 def test_a_rare_weight_is_held_as_well():
