@@ -490,7 +490,7 @@ def cheap_set(
     """
     way = _new_way(table, offers)
     n = len(order)
-    low, high = np.int64(0), n
+    low, high = 0 * n, n
     while low < high:
         middle = (low + high) // 2
         for k in range(n):
@@ -546,7 +546,7 @@ def _afford(offers: Offers, way: _Way, start: int, limit: int, room: int) -> int
 
 
 @inner
-def _bar(offers: Offers, barred: NDArray[np.int64], position: int, by: int) -> None:
+def _bar(offers: Offers, barred: NDArray[np.int64], position: int, by: np.int64) -> None:
     """Bar what a member is above (1), or undo that (-1)."""
     for j in range(position + 1, len(offers.units)):
         if offers.above[position, j]:

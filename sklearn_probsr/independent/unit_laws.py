@@ -253,7 +253,8 @@ class Contributions:
             with np.errstate(over="ignore"):
                 away = np.ldexp(about - turned(origin / Fraction(2) ** own), own - power)
             doubt = math.ldexp(2 * off, min(own - power, 1000))
-            width = next(filter(None, self.bulks[unit][1]), self.ends[unit][1] - self.ends[unit][0])
+            least, most = self.ends[unit]
+            width = next((spread for spread in self.bulks[unit][1] if spread), most - least)
             if doubt > _MOST_DOUBT * turned(width / scale, _FARTHEST):
                 states, which = np.unique(self.rows[:, at], axis=0, return_inverse=True)
                 exact = (turned((worth(weights, s) - origin) / scale, _FARTHEST) for s in states)
@@ -634,7 +635,7 @@ class Tables:
             cells.start,
             np.concatenate([low[at][::step] for at in inside]),
             np.concatenate([high[at][::step] for at in inside]),
-            np.concatenate([np.cumsum(cells.count[at][::step]) for at in inside]),
+            np.concatenate([np.cumsum(cells.counts[at][::step]) for at in inside]),
             float(FAR),
         )
 
@@ -735,7 +736,7 @@ class _Cells(NamedTuple):
     low, high : ndarray of shape (cells,)
         What each cell holds at least and at most, whatever is rounded.
     chance : ndarray of shape (cells,)
-    count : ndarray of int64, shape (cells,)
+    counts : ndarray of int64, shape (cells,)
         The same in whole parts, where values are not listed.
     """
 
@@ -743,7 +744,7 @@ class _Cells(NamedTuple):
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     chance: NDArray[np.float64]
-    count: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
 def _in_cells(floats: Sequence[_Floats], spreads: NDArray[np.float64]) -> _Cells:
