@@ -19,9 +19,9 @@ from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.means import leanings
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import Rest, Row, View
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows
 
 if TYPE_CHECKING:
     from sklearn_probsr.core.scout import Scout

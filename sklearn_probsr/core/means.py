@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._data import Data, binary_rows
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.linear import LinearModel, Model
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = [
     "checked_rows",

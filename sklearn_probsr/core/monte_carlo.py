@@ -25,8 +25,8 @@ from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import Row
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import float_above, float_below
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.numbers import float_above, float_below
 
 __all__ = [
     "clopper_pearson",

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import decimal_fraction
 
 __all__ = [
     "MOST_MIXED",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._exact import about
+from sklearn_probsr.model.numbers import about
 
 __all__ = [
     "MOST_COMPARED",

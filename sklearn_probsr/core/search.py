@@ -22,7 +22,7 @@ from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import MOST_MIXED, Task
 from sklearn_probsr.core.scout import Scout
 from sklearn_probsr.core.view import View
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["Prover", "last_place", "search"]
 

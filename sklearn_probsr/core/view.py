@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["TOL", "Duel", "Rest", "Row", "View", "is_open"]
 

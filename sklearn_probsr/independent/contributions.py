@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.engines.sums._finite_sum import Part
 from sklearn_probsr.independent.sources import Source
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["Contributions", "Listed"]
 

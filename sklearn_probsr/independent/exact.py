@@ -33,8 +33,8 @@ from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import Row
 from sklearn_probsr.independent.cascade import Engine, cascade
 from sklearn_probsr.independent.vaaler import UNIT
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import row_sums
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.numbers import row_sums
 
 if TYPE_CHECKING:
     from sklearn_probsr.independent.unit_laws import Contributions

@@ -67,9 +67,9 @@ from sklearn_probsr.independent.unit_laws import (
     turned,
 )
 from sklearn_probsr.independent.vaaler import UNIT
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import about
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.numbers import about
 
 __all__ = ["Costs", "LoweredRest", "TabledLaw", "promises"]
 

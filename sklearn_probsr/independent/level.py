@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from sklearn_probsr.model._exact import floats_around
+from sklearn_probsr.model.numbers import floats_around
 
 __all__ = ["ANY", "Level"]
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.means import checked_rows, column_mean, mean_doubts, weighted_means
 from sklearn_probsr.distributions._completions import Marginals
 from sklearn_probsr.independent.sources import Source, Worths, worth_of_states
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel, Model
 
 __all__ = ["Seen", "distinct"]
 

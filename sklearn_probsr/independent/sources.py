@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.means import mean_doubts
 from sklearn_probsr.distributions._completions import Product, Uniform
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.linear import LinearModel, Model
+from sklearn_probsr.model.units import Unit
 
 __all__ = [
     "Given",

@@ -57,9 +57,9 @@ from sklearn_probsr.independent.ranks import (
 from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.independent.spectrum import bound_sum, build_coins, enclose
 from sklearn_probsr.independent.vaaler import SPREADS, TAIL, UNIT
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import about, float_above, float_below, floats_around
-from sklearn_probsr.model._linear import IntegerForm, LinearModel
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import IntegerForm, LinearModel
+from sklearn_probsr.model.numbers import about, float_above, float_below, floats_around
 
 if TYPE_CHECKING:
     from sklearn_probsr.independent.law import TabledLaw

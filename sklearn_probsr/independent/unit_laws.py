@@ -28,9 +28,9 @@ from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.independent.spectrum import FAR_CELLS, Table, UnitLaws, build, period_of
 from sklearn_probsr.independent.states import extremes
 from sklearn_probsr.independent.vaaler import UNIT
-from sklearn_probsr.model._exact import row_sums
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.numbers import row_sums
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["FAR", "Contributions", "Seen", "Tables", "are_few", "turned"]
 

@@ -24,8 +24,8 @@ from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import TOL, Duel, Row, View
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
 from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import (
     Answer,

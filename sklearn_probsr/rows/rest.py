@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.view import Duel, Rest, Row, is_open
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import about
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.numbers import about
 
 __all__ = ["RowsRest", "Sums"]
 

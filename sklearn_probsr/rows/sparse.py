@@ -25,9 +25,9 @@ from sklearn_probsr.core.law import Law, Lengths
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import Duel, Row, View
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._sparse import SparseRows, one_row
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows, one_row
 from sklearn_probsr.rows.answers import Searched
 from sklearn_probsr.rows.exact import Decider, Winner, bounds, kept, winner_of
 from sklearn_probsr.rows.kernels import Rows

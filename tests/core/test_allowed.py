@@ -31,8 +31,8 @@ from sklearn_probsr import (
 from sklearn_probsr.core.means import column_mean, exact_mean
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.model._sparse import sparse_rows
+from sklearn_probsr.model.numbers import decimal_fraction
+from sklearn_probsr.model.sparse import sparse_rows
 from tests.interpreted import examples
 from tests.oracle import Case, UnitCase, background_guarantee, matching_count, product_guarantee
 from tests.strategies import backgrounds, cases, levels, models, unit_models

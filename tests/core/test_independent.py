@@ -26,7 +26,7 @@ from sklearn_probsr import (
 from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, product_guarantee
 from tests.strategies import cases, levels, models

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sklearn_probsr import Background, Product, guarantee_curve, sufficient_reason
 from sklearn_probsr.distributions._completions import Distribution
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.core.test_independent import CHANCES
 from tests.interpreted import examples
 from tests.oracle import Case, background_guarantee, product_guarantee

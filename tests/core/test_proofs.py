@@ -25,7 +25,7 @@ from sklearn_probsr import (
 from sklearn_probsr.core import options
 from sklearn_probsr.core.options import Effort, Limits
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.results import SufficientReason
 from tests.core.test_independent import CHANCES
 from tests.interpreted import examples

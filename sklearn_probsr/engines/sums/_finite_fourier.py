@@ -30,7 +30,7 @@ from sklearn_probsr.independent.vaaler import (
     coefficients,
     sin_cos_turns,
 )
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["fourier"]
 

@@ -28,7 +28,7 @@ from sklearn_probsr.laws.rivals._rival_prover import RivalProver
 from sklearn_probsr.laws.sums._certainty import CertainProver
 from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.laws.sums._sums_rest import LoweredRest
-from sklearn_probsr.model._argmax import ArgmaxModel
+from sklearn_probsr.model.argmax import ArgmaxModel
 
 __all__ = ["IndependentDuels"]
 

@@ -21,7 +21,7 @@ from sklearn_probsr.laws.rivals._joint_counts import JointCounts
 from sklearn_probsr.laws.rivals._pairs import PairedSets
 from sklearn_probsr.laws.rivals._unions import union_above, union_below
 from sklearn_probsr.laws.sums._costs import Costs
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["RivalCosts", "sampled", "together"]
 

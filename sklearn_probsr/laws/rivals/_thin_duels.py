@@ -20,8 +20,8 @@ from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 from sklearn_probsr.laws.sums._thin_path import first_along
 from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
 from sklearn_probsr.laws.sums._thin_view import ThinCosts
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._sparse import one_row
+from sklearn_probsr.model.argmax import ArgmaxModel
+from sklearn_probsr.model.sparse import one_row
 
 __all__ = ["ThinDuels"]
 

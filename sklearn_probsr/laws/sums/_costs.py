@@ -27,7 +27,7 @@ from sklearn_probsr.laws.sums._listed_far import listed_inner
 from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._spectra import FEW_TOLD, Shared, Worth, are_few
 from sklearn_probsr.laws.sums._turns import FAR, clamped
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["ROUGH", "WIDE", "Costs"]
 

@@ -14,7 +14,7 @@ from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.laws.sums._costs import ROUGH, Costs
 from sklearn_probsr.laws.sums._crowds import Crowds
 from sklearn_probsr.laws.sums._far_values import inner_of
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["CrowdCosts"]
 

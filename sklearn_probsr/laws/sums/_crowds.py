@@ -20,7 +20,7 @@ from sklearn_probsr.independent.contributions import Contributions
 from sklearn_probsr.independent.seen import Seen
 from sklearn_probsr.independent.states import extremes
 from sklearn_probsr.independent.vaaler import UNIT
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["CELLS", "Crowds", "is_crowd"]
 

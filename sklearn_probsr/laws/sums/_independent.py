@@ -36,7 +36,7 @@ from sklearn_probsr.laws.sums._crowds import Crowds, is_crowd
 from sklearn_probsr.laws.sums._refuter import Refuter, ranked
 from sklearn_probsr.laws.sums._spectra import Shared, are_few
 from sklearn_probsr.laws.sums._sums_rest import LoweredRest
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["IndependentLaw", "IndependentProver"]
 

@@ -27,7 +27,7 @@ from sklearn_probsr.laws.sums._far_tails import Inner
 from sklearn_probsr.laws.sums._heads import shared_out
 from sklearn_probsr.laws.sums._listed_far import listed_inner
 from sklearn_probsr.laws.sums._turns import FAR, clamped, turned_out
-from sklearn_probsr.model._exact import row_sums
+from sklearn_probsr.model.numbers import row_sums
 
 __all__ = ["FEW_TOLD", "Outlook", "Shared", "Worth", "are_few", "ranks"]
 

@@ -19,8 +19,8 @@ from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 from sklearn_probsr.laws.sums._thin_path import first_along
 from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
 from sklearn_probsr.laws.sums._thin_view import Ranks, ThinCosts
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import one_row
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.sparse import one_row
 
 __all__ = ["ThinCertainty", "ThinLaw", "ThinProver"]
 

@@ -39,7 +39,7 @@ from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 from sklearn_probsr.laws.sums._thin_period import thin_period
 from sklearn_probsr.laws.sums._thin_running import Running
 from sklearn_probsr.laws.sums._thin_worst import Worst
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["ThinSpectrum"]
 

@@ -8,9 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sklearn_probsr.exceptions import InvalidInputError, UndecidedError
-from sklearn_probsr.model._exact import decimal_fraction, float_above, float_below, float_pair
-
-__all__ = ["Enclosure", "Verdict", "lower_text", "upper_text"]
+from sklearn_probsr.model.numbers import decimal_fraction, float_above, float_below, float_pair
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._checks import check_names, finite_matrix, pieces
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.model._units import Unit, check_units
-
-__all__ = ["ArgmaxModel"]
+from sklearn_probsr.model.inputs import check_names, finite_matrix, pieces
+from sklearn_probsr.model.linear import LinearModel, Model
+from sklearn_probsr.model.sparse import SparseRows
+from sklearn_probsr.model.units import Unit, check_units
 
 # Numbers that rounding changes by a larger share are told, unless the change is below this share of
 # the largest number of the score: sums of floats lose as much, and scores of several classes often

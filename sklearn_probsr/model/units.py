@@ -1,22 +1,28 @@
-"""Units: what a user calls a feature, and the columns of the model that it fills."""
+"""Units: features as persons see them, each the columns of the model that it fills.
+
+A unit may have states (a binary column, one-hot categories, bins) or be real-valued, and groups
+make one unit of several.
+"""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._value_text import fact, told_of, value_text
-
-__all__ = ["Unit", "check_units"]
+from sklearn_probsr.model.numbers import fact, listing, told_of, unnamed, value_text
 
 _TIMES = {"1": "once", "2": "twice"}
 _BINARY = ((0.0,), (1.0,))
+# Groups of features with states have all combinations of these as states, up to so many.
+_MOST_STATES = 4096
 
 
 @dataclass(frozen=True)
@@ -262,3 +268,135 @@ def _unit(item: Any, i: int) -> Unit:
         )
     indices = _columns(columns, name)
     return Unit.binary(name, indices[0]) if len(indices) == 1 else Unit.one_hot(name, indices)
+
+
+def check_groups(groups: Any, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return which features belong together, by name, or say what is wrong with that."""
+    if not isinstance(groups, Mapping):
+        raise InvalidInputError(
+            "groups must map the name of a group to its features, such as {'address': ['street', "
+            f"'city']}}, got {groups!r}."
+        )
+    known = list(names)
+    home: dict[str, str] = {}
+    found: dict[str, tuple[str, ...]] = {}
+    for group, members in groups.items():
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            raise InvalidInputError(f"group {group!r} must be a list of features, got {members!r}.")
+        inside = tuple(members)
+        if not inside:
+            raise InvalidInputError(f"group {group!r} must have features, got none.")
+        for name in inside:
+            if name not in known:
+                raise InvalidInputError(
+                    f"group {group!r} names an unknown feature, {name!r}. The model's features are "
+                    f"{listing(known)}."
+                )
+            if name in home:
+                raise InvalidInputError(
+                    f"groups must not share features, got {name!r} in {home[name]!r} and {group!r}."
+                )
+            home[name] = group
+        if group in known and group not in inside:
+            raise InvalidInputError(
+                f"group {group!r} has the name of a feature that is not in it. Call it otherwise."
+            )
+        found[str(group)] = inside
+    return found
+
+
+def grouped(model: Any, groups: dict[str, tuple[str, ...]]) -> Any:
+    """Return the same model, whose features of a group are one unit."""
+    units = model.units
+    if units is None:
+        units = tuple(Unit.binary(name, j) for j, name in enumerate(model.feature_names))
+    home = {name: group for group, members in groups.items() for name in members}
+    by_name = {unit.name: unit for unit in units}
+    merged: dict[str, Unit] = {}
+    for unit in units:
+        group = home.get(unit.name)
+        if group is None:
+            merged[unit.name] = unit
+        elif group not in merged:
+            merged[group] = _merged(group, [by_name[name] for name in groups[group]])
+    arguments = {**model._with(model.feature_names), "units": tuple(merged.values())}
+    return type(model)(**arguments)
+
+
+def _merged(name: str, parts: list[Unit]) -> Unit:
+    """Return several units as one."""
+    columns = tuple(column for part in parts for column in part.columns)
+    if len(parts) == 1:
+        return Unit(name, columns, parts[0].states, (), parts[0].coded)
+    each = [part.states for part in parts]
+    if any(states is None for states in each):
+        return Unit(name, columns, None, (), any(part.coded for part in parts))
+    if math.prod(len(states or ()) for states in each) > _MOST_STATES:
+        return Unit(name, columns)
+    states = [sum(some, ()) for some in product(*(states or () for states in each))]
+    labels = [f"{name} = ({', '.join(some)})" for some in product(*map(_texts, parts))]
+    if len(set(labels)) < len(labels):
+        labels = []
+    return Unit(name, columns, tuple(states), tuple(labels))
+
+
+def _texts(unit: Unit) -> list[str]:
+    """Return what a person calls the states of a unit, without its name."""
+    return [unnamed(unit.name, unit.describe(state)) for state in unit.states or ()]
+
+
+def encoded(units: Sequence[Unit], n_features: int, X: Any) -> NDArray[np.float64]:
+    """Return rows in the columns of a model whose units have the states that a table names."""
+    columns, n = _named_values([unit.name for unit in units], X)
+    rows = np.zeros((n, n_features))
+    for unit in units:
+        values = columns[unit.name]
+        for i, value in enumerate(values):
+            rows[i, list(unit.columns)] = _state(unit, value, i)
+    return rows
+
+
+def _named_values(names: list[str], X: Any) -> tuple[dict[str, list[Any]], int]:
+    """Return the values of every unit, by name."""
+    if isinstance(X, Sequence) and all(isinstance(row, Mapping) for row in X):
+        missing = [(i, name) for i, row in enumerate(X) for name in names if name not in row]
+        if missing:
+            i, name = missing[0]
+            raise InvalidInputError(f"X must have every feature, row {i} lacks {name!r}.")
+        return {name: [row[name] for row in X] for name in names}, len(X)
+    if not (hasattr(X, "columns") or isinstance(X, Mapping)):
+        raise InvalidInputError(
+            "X must be a frame with a column for every feature, or a list of mappings, got "
+            f"{type(X).__name__}."
+        )
+    given = list(X.columns if hasattr(X, "columns") else X)
+    lacking = [name for name in names if name not in given]
+    if lacking:
+        raise InvalidInputError(
+            f"X must have every feature, it lacks {lacking[0]!r}. It has "
+            f"{listing([str(name) for name in given])}."
+        )
+    found = {name: list(X[name]) for name in names}
+    return found, len(found[names[0]])
+
+
+def _state(unit: Unit, value: Any, i: int) -> Any:
+    """Return the columns of a unit in a state, by its label, with or without the unit's name."""
+    text = str(value)
+    if unit.states is not None and unit.labels:
+        for label, state in zip(unit.labels, unit.states, strict=True):
+            if text in (label, label.removeprefix(f"{unit.name}: ")):
+                return state
+        known = [label.removeprefix(f"{unit.name}: ") for label in unit.labels]
+        raise InvalidInputError(
+            f"{unit.name!r} must be one of {listing(known)}, got {value!r} in row {i}."
+        )
+    try:
+        numbers = np.array(value, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if len(numbers) != len(unit.columns):
+        raise InvalidInputError(
+            f"{unit.name!r} must be {len(unit.columns)} numbers, got {value!r} in row {i}."
+        )
+    return numbers

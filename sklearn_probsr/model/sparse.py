@@ -10,17 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._checks import no_number
-
-__all__ = [
-    "SparseRows",
-    "columns_of",
-    "is_large",
-    "joined_rows",
-    "one_row",
-    "sparse_rows",
-    "to_sparse",
-]
+from sklearn_probsr.model.numbers import no_number
 
 # Fewer numbers than this are filled in: tables of them are quick, and take eight megabytes.
 _FEW_CELLS = 2**20
