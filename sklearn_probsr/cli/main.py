@@ -401,14 +401,15 @@ def compare(
     from sklearn_probsr.cli import told
     from sklearn_probsr.results._inert_text import writable
 
-    found, table = case.compared(dependence)
+    with _quietly():
+        found, table = case.compared(dependence)
     seen = told.Summary()
     seen.count(table)
     if output is None:
         _say("\n".join(filter(None, [case.replacement, seen.accuracy(case), found.to_markdown()])))
         return
     if output.suffix.lower() == ".html":
-        with _writing(output):  # a page searches for more, so this may last as well
+        with _quietly(), _writing(output):  # a page searches for more, so this may last as well
             found.to_html(output, title=None if title is None else writable(title))
     else:
         _write(output, lambda file: told.write([table], output.suffix, None, file))
@@ -479,6 +480,16 @@ def _write(path: Path, write: Callable[[Any], Any]) -> None:
 
     with _writing(path):
         atomically(path, write)
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep a progress bar out of files: it is for terminals."""
+    if sys.stderr.isatty():
+        yield
+        return
+    with contextlib.redirect_stderr(io.StringIO()):
+        yield
 
 
 @contextlib.contextmanager
