@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-# So many lines of a table are printed.
-_LINES = 20
 # Costs are exact: one of a million digits would take all memory.
 _LEAST, _MOST = Decimal("1e-300"), Decimal("1e300")
 
@@ -368,8 +366,9 @@ def explain(
         _write(output, lambda file: told.write(kept, output.suffix, schema, file))
         _say(f"{case.replacement}\n{seen.text(case)}\nWritten to {output}.")
         return
-    first = [seen.count(table) for table in tables]
-    _say(f"{case.replacement}\n{seen.text(case)}\n\n{told.printed(first, _LINES)}")
+    for table in tables:
+        seen.count(table)
+    _say(f"{case.replacement}\n{seen.text(case)}\n\n{seen.printed()}")
 
 
 @_group.command(epilog=_COMPARE)
