@@ -26,7 +26,7 @@ CORE = (
 # A law that says nothing else is searched as views are; all types of results are told in one place;
 # the kinds of laws that are still to be written anew lean on what their room has.
 LATE = {
-    "core.law": ("core.search", "core.cheapest", "core.scout"),
+    "core.law": ("core.search", "core.scout"),
     "results": ("questions", "explain", "report"),
     "engines": ("independent",),
     "laws": ("independent",),

@@ -4,8 +4,8 @@
 call. Compiled code is kept on disk, a file for each kernel and signature, sealed, or as good as not
 there. Processes of one user compile one at a time, and load what one compiled. Meanwhile clocks of
 time limits stand still, and signals are handled a little later; results are made without running
-Python, where Numba would lose a signal. What a kernel is made of is optimized and turned into
-machine code with it, once, and not by itself before.
+Python, where Numba would lose a signal. What a kernel is made of is turned into machine code with
+it, once, and not by itself before.
 """
 
 from __future__ import annotations
@@ -395,17 +395,17 @@ def _compiling(codegen: Any) -> Iterator[None]:
 class _Part(JITCodeLibrary):  # type: ignore[misc]
     """A function of which no machine code is made before Python, or another's kernel, asks for it.
 
-    Numba would optimize each function that a kernel is made of and turn it into machine code before
-    it is linked to the kernel, where both is done once more.
+    Numba would make that of each function that a kernel is made of, and once more with the kernel.
     """
 
     _emitted = False
 
     def finalize(self) -> None:
-        """Link what the function calls."""
+        """Link what the function calls, and optimize it: loops are vectorised here, if anywhere."""
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._optimize_final_module()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -429,8 +429,6 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
     def _emit(self) -> None:
         if not self._emitted:
             self._ensure_finalized()
-            self._shared_module = None
-            self._optimize_final_module()
             self._final_module.verify()
             self._finalize_final_module()
             for variable in self._final_module.global_variables:

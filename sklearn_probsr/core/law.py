@@ -129,8 +129,7 @@ class Law(ABC):
         By default rows are searched one by one with what their views say. If features have prices,
         it is the cheapest that is looked for.
         """
-        from sklearn_probsr.core.cheapest import search_cheapest
-        from sklearn_probsr.core.search import search
+        from sklearn_probsr.core.search import search, search_cheapest
 
         found = (search_cheapest if task.has_prices else search)(self, rows, task)
         found.end_proofs(task)

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sklearn_probsr import LinearModel, Product, breaking_set, sufficient_reason
-from sklearn_probsr.core.cheapest import _Cheapest
+from sklearn_probsr.core.search import _Cheapest
 from sklearn_probsr.extend import Enclosure, Law, View, register_law
 from sklearn_probsr.questions import _breaking_sets
 
