@@ -324,10 +324,12 @@ def claimed(rows: Candidates, best: Answer, task: Task) -> tuple[Answer, str]:
 def part_of(rows: Candidates, chosen: Sequence[int], task: Task) -> tuple[int, list[int]]:
     """Look for a part of a set that reaches the level by a search of the set itself (Lemma 53)."""
     size = len(chosen)
+    prices = Prices(np.ones(size - 1, dtype=np.int64), 1, size - 1, size - 1)
+    rest = [[*chosen[:i], *chosen[i + 1 :]] for i in range(size)]
+    if all(rows.searched(prices, part).lost[-1] > rows.spare for part in rest):
+        return 0, []  # without any one of them
     prices = Prices(np.ones(size, dtype=np.int64), 1, size - 1, size - 1)
     looking = _Looking(rows, rows.searched(prices, chosen), _TO_CLAIM, task)
-    if looking.lost_by_price[-1] > rows.spare:
-        return 0, []
     looking.rows = _Part(rows, list(chosen))  # type: ignore[assignment]
     verdict, found, _ = looking.next(size - 1, 0, rows.spare)
     return verdict, [chosen[j] for j in found]
