@@ -154,8 +154,8 @@ class DenseRows(_Tabled):
             gains[:, k] = more[one.units]
             margins[k] = _ahead(parts.scores, first, second) + more[one.forced].sum(axis=0)
             margins[k] += np.float32(one.doubt - one.winner.loses[k])
-        light, sure = self._light.weights, np.float32(2 * one.doubt)
-        self.rows = Rows(margins, gains, weights, light, sure)
+        sure = np.float32(2 * one.doubt)
+        self.rows = Rows(margins, gains, weights, self._light.weights, sure)
         self._exactly, self._one = (decider, one.winner, rows), one
         self._room = np.empty((many + 1, n), dtype=np.float32)
 
@@ -225,9 +225,10 @@ class DenseRows(_Tabled):
 
 def _ahead(lines: NDArray[np.float32], first: int, second: int) -> NDArray[np.float32]:
     """Return a line less another; -1 stands for zeros."""
+    own = lines[max(first, 0)]
     if second < 0:
-        return lines[first]
-    return -lines[second] if first < 0 else lines[first] - lines[second]
+        return np.asarray(own)
+    return np.asarray(-lines[second] if first < 0 else own - lines[second])
 
 
 class StreamedRows(_Tabled):
