@@ -312,154 +312,36 @@ def _raise(
 # --- from rows to branches ---------------------------------------------------------------------
 
 
-class Gathered(NamedTuple):
-    """Some rows before some of their rivals, and what they can have.
-
-    Attributes
-    ----------
-    margins, at, beyond : ndarray of float32, shape (R, n)
-        As in `Rows` and `Reach`.
-    gains : ndarray of float32, shape (h, R, n)
-    sizes : ndarray of float32, shape (n,)
-        Room to work in.
-    """
-
-    margins: NDArray[np.float32]
-    at: NDArray[np.float32]
-    beyond: NDArray[np.float32]
-    gains: NDArray[np.float32]
-    sizes: NDArray[np.float32]
-
-
-@kernel
-def _open_rows(
-    at: NDArray[np.float32],
-    worst: NDArray[np.float32],
-    bits: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    places: NDArray[np.int64],
-) -> Any:
-    """Write down the rows that some set may keep, those first that have least to spare (Lemma 173).
-
-    ``worst`` (n) is room for what each can have, ``bits`` are the same numbers as whole ones: the
-    first 11 bits of floats that are not negative are in their order, fine enough for what may come
-    in any. ``starts`` (2049,) is room, too. Returns how many rows there are.
-    """
-    many, n = at.shape
-    for k in range(many):
-        high = at[k]
-        for r in range(n):
-            worst[r] = high[r] if k == 0 else min(worst[r], high[r])
-    for i in range(len(starts)):
-        starts[i] = 0
-    for r in range(n):
-        if worst[r] >= np.float32(0.0):
-            starts[(bits[r] >> 20) + 1] += 1
-    for i in range(len(starts) - 1):
-        starts[i + 1] += starts[i]
-    found = starts[len(starts) - 1]
-    for r in range(n):
-        if worst[r] >= np.float32(0.0):
-            key = bits[r] >> 20
-            places[starts[key]] = r
-            starts[key] += 1
-    return found
-
-
-@kernel
-def _gather(
-    rows: Rows,
-    reach: Reach,
-    places: NDArray[np.int64],
-    nearest: NDArray[np.int64],
-    some: Gathered,
-) -> Any:
-    """Write down some rows before the nearest of their rivals (Lemma 173).
-
-    ``nearest`` (R, n) has rivals. Returns what no sum of the numbers of a row exceeds.
-    """
-    many, n = nearest.shape
-    top = np.float32(0.0)
-    for k in range(many):
-        near, margin, high, higher = nearest[k], some.margins[k], some.at[k], some.beyond[k]
-        size = some.sizes
-        for r in range(n):
-            margin[r] = rows.margins[near[r], places[r]]
-            high[r] = reach.at[near[r], places[r]]
-            higher[r] = reach.beyond[near[r], places[r]]
-            size[r] = abs(margin[r])
-        for j in range(len(rows.gains)):
-            gain, every = some.gains[j, k], rows.gains[j]
-            for r in range(n):
-                gain[r] = every[near[r], places[r]]
-                size[r] += abs(gain[r])
-        for r in range(n):
-            top = max(top, size[r])
-    return top
-
-
-@kernel
 def _order(
-    some: Gathered,
+    gains: NDArray[np.float32],
+    at: NDArray[np.float32],
+    beyond: NDArray[np.float32],
     weights: NDArray[np.int16],
-    order: NDArray[np.int64],
-    scores: NDArray[np.float64],
-) -> None:
-    """Write the order of candidates: those first without which the rows suffer most (Lemma 173).
+) -> NDArray[np.int64]:
+    """Return an order of candidates: those first without which the rows suffer most (Lemma 173).
 
-    Rows suffer the more the nearer they come to the floor. Without a candidate a row can have at
-    most what it can at the price, or at a step more less what the candidate gains. ``scores`` (h)
-    is room to work in.
+    Rows suffer the more the nearer they come to the floor: about exp(-what is left / a width).
+    Without a candidate a row can have at most what it can at the price, or at a step more less what
+    the candidate gains. Gains are (h, R, n), what rows can have is (R, n).
     """
-    many, n = some.margins.shape
-    near = some.sizes
-    half = some.at[0, n // 2]
-    for k in range(1, many):
-        half = min(half, some.at[k, n // 2])
-    part = np.float32(1.0) / (np.float32(8 * _WIDTH) * max(half, np.float32(1.0)))
-    for p in range(len(order)):
-        for k in range(many):
-            gain, high, higher = some.gains[p, k], some.at[k], some.beyond[k]
-            for r in range(n):
-                left = min(high[r], higher[r] - gain[r])
-                near[r] = left if k == 0 else min(near[r], left)
-        score = 0.0
-        for r in range(n):
-            # About exp(-what is left / the width).
-            left = max(np.float32(1.0) - part * max(near[r], np.float32(0.0)), np.float32(0.0))
-            left *= left
-            left *= left
-            score += weights[r] * left * left
-        i = p
-        while i > 0 and scores[i - 1] < score:
-            scores[i] = scores[i - 1]
-            order[i] = order[i - 1]
-            i -= 1
-        scores[i] = score
-        order[i] = p
+    half = max(float(at[:, at.shape[1] // 2].min()), 1.0)
+    left = np.minimum(beyond - gains, at).min(axis=1)
+    left *= np.float32(-1 / (8 * _WIDTH * half))
+    left += np.float32(1.0)
+    np.clip(left, np.float32(0.0), np.float32(1.0), out=left)
+    for _ in range(3):
+        left *= left
+    scores = np.einsum("ij,j->i", left, weights.astype(np.float32))  # not by BLAS and its threads
+    return np.argsort(-scores, kind="stable")
 
 
 @kernel
-def _tabulate(
-    some: Gathered,
-    order: NDArray[np.int64],
-    steps: NDArray[np.int64],
-    part: np.float32,
-    case: Branches,
-    best: NDArray[np.int16],
-) -> None:
-    """Write rows in whole steps, with what candidates can add from every place on.
+def _tabulate(case: Branches, steps: NDArray[np.int64], best: NDArray[np.int16]) -> None:
+    """Write down what candidates from each place on can add at every price (Proposition 172).
 
-    Margins are rounded down, gains up; ``part`` is 1 over a step (Proposition 172). Rows without
-    weight fill the last block. ``best`` (levels + 1, line) is room to work in.
+    ``steps`` are the prices; ``best`` (levels + 1, line) is room to work in.
     """
-    many = len(some.margins)
     h, cells = case.gains.shape
-    whole = len(case.weights)
-    for k in range(many):
-        _floor(some.margins[k], part, case.margins[0, k * whole : (k + 1) * whole])
-        for p in range(h):
-            _ceil(some.gains[order[p], k], part, case.gains[p, k * whole : (k + 1) * whole])
     levels, line = len(best) - 1, best.shape[1]
     for first in range(0, cells, line):
         width = min(line, cells - first)
@@ -469,29 +351,10 @@ def _tabulate(
                 case.more[b, h, first + r] = 0
         for p in range(h - 1, -1, -1):
             gain = case.gains[p, first : first + width]
-            price = steps[order[p]]
-            for b in range(levels, price - 1, -1):
-                _raise_whole(best[b], best[b - price], gain)
+            for b in range(levels, steps[p] - 1, -1):
+                _raise_whole(best[b], best[b - steps[p]], gain)
             for b in range(levels + 1):
                 _put(best[b], case.more[b, p, first : first + width])
-
-
-@inner
-def _floor(what: NDArray[np.float32], part: np.float32, to: NDArray[np.int16]) -> None:
-    """Write numbers in whole steps, rounded down, and 0 behind them."""
-    for r in range(len(what)):
-        to[r] = np.int16(np.floor(what[r] * part))
-    for r in range(len(what), len(to)):
-        to[r] = 0
-
-
-@inner
-def _ceil(what: NDArray[np.float32], part: np.float32, to: NDArray[np.int16]) -> None:
-    """Write numbers in whole steps, rounded up, and 0 behind them."""
-    for r in range(len(what)):
-        to[r] = np.int16(np.ceil(what[r] * part))
-    for r in range(len(what), len(to)):
-        to[r] = 0
 
 
 @inner
@@ -577,36 +440,44 @@ class Search:
         rows, reach = self._rows, self.reach
         h, rivals, n = rows.gains.shape
         levels, most = self.prices.levels, min(self.prices.most, h)
-        worst, places = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.int64)
-        starts = np.zeros(2**11 + 1, dtype=np.int64)
-        n = int(_open_rows(reach.at, worst, worst.view(np.int32), starts, places))
-        places = places[: min(n, max(self._room // self._bytes, BLOCK))]
-        n, many = len(places), 1 if rivals == 1 else _NEAREST
-        nearest = np.zeros((many, n), dtype=np.int64)
+        # The first bits of floats that are not negative are in their order, fine enough here.
+        worst = reach.at.min(axis=0)
+        places = np.flatnonzero(worst >= 0)
+        keys = (worst.view(np.int32)[places] >> 20).astype(np.int16)
+        places = places[np.argsort(keys, kind="stable")]
+        places = places[: max(self._room // self._bytes, BLOCK)]
+        many, some = 1 if rivals == 1 else _NEAREST, len(places)
+        cells = places[None, :]
         if rivals > 1:
+            nearest = np.zeros((many, some), dtype=np.int64)
             each = np.argsort(reach.at[:, places], axis=0, kind="stable")[:_NEAREST]
             nearest[: len(each)] = each
-        margins, at, beyond = np.empty((3, many, n), dtype=np.float32)
-        gains = np.empty((h, many, n), dtype=np.float32)
-        some = Gathered(margins, at, beyond, gains, np.empty(n, dtype=np.float32))
-        top = float(_gather(rows, reach, places, nearest, some))
-        whole = max(-(-n // BLOCK), 1) * BLOCK
+            cells = nearest * n + places
+        at, beyond, margins = (a.ravel()[cells] for a in (reach.at, reach.beyond, rows.margins))
+        gains = np.empty((h, many, some), dtype=np.float32)
+        np.take(rows.gains.reshape(h, -1), cells, axis=1, out=gains, mode="clip")
         # More than may be lost is as good as all.
         weights = np.minimum(rows.weights[places], spare + 1)
         self._thin = max(int(weights.max(initial=0)).bit_length() - _WEIGHT_BITS, 0)
+        n = max(-(-some // BLOCK), 1) * BLOCK
         case = self._case = Branches(
-            np.empty((most + 1, many * whole), dtype=np.int16),
-            np.empty((h, many * whole), dtype=np.int16),
-            np.zeros(whole, dtype=np.int16),
-            np.empty((levels + 1, h + 1, many * whole), dtype=np.int16),
+            np.zeros((most + 1, many * n), dtype=np.int16),
+            np.zeros((h, many * n), dtype=np.int16),
+            np.zeros(n, dtype=np.int16),
+            np.empty((levels + 1, h + 1, many * n), dtype=np.int16),
         )
-        case.weights[:n] = weights >> self._thin
+        case.weights[:some] = weights >> self._thin
         self._order = np.arange(h)
-        if n:
-            _order(some, case.weights, self._order, np.empty(h))
-        step = 2 ** max(math.ceil(top / (_LARGEST - h)) - 1, 0).bit_length()
-        best = np.empty((levels + 1, min(_LINE, many * whole)), dtype=np.int16)
-        _tabulate(some, self._order, self._steps, np.float32(1 / step), case, best)
+        if some:
+            self._order = _order(gains, at, beyond, case.weights[:some])
+            sizes = np.abs(gains).sum(axis=0) + np.abs(margins)
+            steps = math.ceil(float(sizes.max()) / (_LARGEST - h))
+            part = np.float32(0.5 ** max(steps - 1, 0).bit_length())
+            margins, gains = np.floor(margins * part), np.ceil(gains[self._order] * part)
+            case.margins[0].reshape(many, n)[:, :some] = margins
+            case.gains.reshape(h, many, n)[:, :, :some] = gains
+        best = np.empty((levels + 1, min(_LINE, many * n)), dtype=np.int16)
+        _tabulate(case, self._steps[self._order], best)
         self._each = self.prices.each[self._order]
         self._cheapest = int(min(self._each, default=1))
         self._state = State(np.zeros(most + 1, dtype=np.int64), np.zeros(3, dtype=np.int64))
