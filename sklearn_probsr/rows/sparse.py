@@ -63,8 +63,8 @@ _GREED = 2**29
 _CLAIM_GAINS, _CLAIM_STEPS = 2**20, 1024
 # Rows that need more members than are surely needed are looked for until they are so few.
 _FEW = 0.02
-# With more gains no table of them is made.
-FEW_GAINS = 2**20
+# With more gains no table of them is made, and with as few before all rivals rows are filled in.
+FEW_GAINS = FEW_FILLED = 2**20
 # Of numbers that are searched together in floats of 32 bits.
 _LIGHT_BITS = 22
 # From here on weights together are no floats.
@@ -533,7 +533,7 @@ class SparseCandidates:
         view, ones, orders = self._view, np.ones(len(self._allowed)), []
         for hinge in (False, True):
             order = view.greedy(self._case, self._allowed, ones, 0, hinge, self._most)
-            lost = view.follow(view.fixed((), self._case), order[: self._most])[:, 0]
+            lost = view.follow(view.fixed((), self._case), order)[:, 0]
             orders.append((lost.min(), hinge, order))
         return self._places(view.followed_by(min(orders)[2], self._allowed))
 
@@ -718,6 +718,19 @@ class SparseLaw(BackgroundLaw):
 
     def once_known(self, row: Row, known: Collection[int], unit: int) -> None:
         """States of words are asked one by one."""
+
+    @cached_property
+    def filled(self) -> BackgroundLaw | None:
+        """The law of the rows filled in, if these are few: then more can be proved."""
+        if self.rivals * self.rows.width * len(self.rows) > FEW_FILLED:
+            return None
+        return BackgroundLaw(self.model, self.distribution)
+
+    def answer(self, rows: Any, task: Task) -> Found:
+        """Return a small set of each row that reaches delta, and what was proved of it."""
+        if self.filled is not None:
+            return self.filled.answer(rows, task)
+        return super().answer(rows, task)
 
     def instances(self, rows: Any, task: Task) -> Iterator[tuple[int, SparseCandidates]]:
         """Yield checked rows before the background, each with its candidates."""
