@@ -63,8 +63,8 @@ _GREED = 2**29
 _CLAIM_GAINS, _CLAIM_STEPS = 2**20, 1024
 # Rows that need more members than are surely needed are looked for until they are so few.
 _FEW = 0.02
-# With more gains no table of them is made.
-FEW_GAINS = 2**20
+# With more gains no table of them is made, and with as few before all rivals rows are filled in.
+FEW_GAINS = FEW_FILLED = 2**20
 # Of numbers that are searched together in floats of 32 bits.
 _LIGHT_BITS = 22
 # From here on weights together are no floats.
@@ -265,7 +265,7 @@ class SparseView(BackgroundView):
         return found
 
     def follow(
-        self, case: Case, order: NDArray[np.intp], sign: float = 1.0, spare: float = -1.0
+        self, case: Case, order: NDArray[np.intp], sign: float = 1.0, spare: float = -np.inf
     ) -> NDArray[np.float64]:
         """Fix units of a case one by one, or free them (-1), until at most ``spare`` is lost.
 
@@ -286,7 +286,7 @@ class SparseView(BackgroundView):
         return told
 
     def lost_along(
-        self, forced: Sequence[int], order: Sequence[int] | NDArray[np.intp], spare: int = -1
+        self, forced: Sequence[int], order: Sequence[int] | NDArray[np.intp], spare: float = -np.inf
     ) -> NDArray[np.int64]:
         """Return the weight lost with the first 0, 1, 2, ... of an order fixed beside others.
 
@@ -394,7 +394,8 @@ class SparseView(BackgroundView):
             some = present[due]
             scores[due], found = self._saved(case, some, texts.part, hinge) / prices[some]
             best = np.argsort(-found, kind="stable")[:_FINALISTS]
-            tried = some[best[found[best] >= _NEAR * found[best[:1]]]]
+            top = found.max(initial=-np.inf)
+            tried = some[best[found[best] >= min(_NEAR * top, top)]]
             saved = self._saved(case, tried, n, hinge)[1] / prices[tried]
             top = saved.max(initial=0.0)
             if wait and top > 0.0:
@@ -507,7 +508,7 @@ class SparseCandidates:
             for j in reversed(list(chosen)):
                 rest, unit = [i for i in chosen if i != j], self.of([j])
                 lost, _, doubts = view.looked(case, unit, -1.0)[1]
-                lost = self.lost(rest, spare) if doubts > 0 else lost
+                lost = self.lost(rest, spare) if doubts > 0 or view.law.is_heavy else lost
                 if lost <= spare:
                     view.follow(case, unit, -1.0)
                     chosen, changed = rest, not self.monotone
@@ -532,7 +533,7 @@ class SparseCandidates:
         view, ones, orders = self._view, np.ones(len(self._allowed)), []
         for hinge in (False, True):
             order = view.greedy(self._case, self._allowed, ones, 0, hinge, self._most)
-            lost = view.follow(view.fixed((), self._case), order[: self._most])[:, 0]
+            lost = view.follow(view.fixed((), self._case), order)[:, 0]
             orders.append((lost.min(), hinge, order))
         return self._places(view.followed_by(min(orders)[2], self._allowed))
 
@@ -581,6 +582,8 @@ class SparseCandidates:
         may be kept if the others stay where that is good for a row (Lemma 175).
         """
         view, units = self._view, self._view.by_gain(self.of(chosen))
+        if view.law.is_heavy:
+            return -1, []
         case = view.fixed(units, self._case)
         many = max(_CLAIM_GAINS // max(len(units) * len(case.margins), 1), 1)
         rows = np.argsort(case.low, kind="stable")[:many]
@@ -664,11 +667,12 @@ class SparseLaw(BackgroundLaw):
         (starts, rows, values, weights), nearest = scaled.columns, margins.argmin(axis=0)
         factors, sums = np.zeros((2, self.rows.width))
         columns = np.repeat(np.arange(self.rows.width), np.diff(starts))
-        for k, rival in enumerate(rivals.tolist()):
-            own, ahead = counts * (nearest == k), weights[:, first] - weights[:, rival]
-            factors += own.sum() * ahead
-            sums += np.bincount(columns, own[rows] * values, self.rows.width) * ahead
-        return factors / self.total, sums / self.total
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k, rival in enumerate(rivals.tolist()):
+                own, ahead = counts * (nearest == k), weights[:, first] - weights[:, rival]
+                factors += own.sum() / self.total * ahead
+                sums += np.bincount(columns, own[rows] * values, self.rows.width) * ahead
+            return factors, sums / self.total
 
     def mean_gains(self, rows: Row, winner: int) -> NDArray[np.float64]:
         """Return what fixing each unit of some instances (m, d) gains on average, about."""
@@ -714,6 +718,19 @@ class SparseLaw(BackgroundLaw):
 
     def once_known(self, row: Row, known: Collection[int], unit: int) -> None:
         """States of words are asked one by one."""
+
+    @cached_property
+    def filled(self) -> BackgroundLaw | None:
+        """The law of the rows filled in, if these are few: then more can be proved."""
+        if self.rivals * self.rows.width * len(self.rows) > FEW_FILLED:
+            return None
+        return BackgroundLaw(self.model, self.distribution)
+
+    def answer(self, rows: Any, task: Task) -> Found:
+        """Return a small set of each row that reaches delta, and what was proved of it."""
+        if self.filled is not None:
+            return self.filled.answer(rows, task)
+        return super().answer(rows, task)
 
     def instances(self, rows: Any, task: Task) -> Iterator[tuple[int, SparseCandidates]]:
         """Yield checked rows before the background, each with its candidates."""

@@ -32,7 +32,6 @@ from sklearn_probsr import (
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.results import SufficientReason
-from sklearn_probsr.rows import background
 from sklearn_probsr.rows import sparse as rows_sparse
 from tests.generated_rows import Question, decision, mask
 from tests.interpreted import cases
@@ -253,7 +252,7 @@ def test_samples_of_completions(part: int) -> None:
 def small_ones_stay_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sparse rows are not filled in for being small."""
     monkeypatch.setattr(_sparse, "_FEW_CELLS", -1)
-    monkeypatch.setattr(background, "FEW_GAINS", -1)
+    monkeypatch.setattr(rows_sparse, "FEW_FILLED", -1)
 
 
 @pytest.mark.usefixtures("small_ones_stay_sparse")

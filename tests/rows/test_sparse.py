@@ -26,6 +26,8 @@ from sklearn_probsr.extend import law_of
 from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.rows import background as rows_background
+from sklearn_probsr.model import _sparse
+from sklearn_probsr.model._exact import decimal_fraction
 from sklearn_probsr.rows import sparse as rows_sparse
 from sklearn_probsr.rows.sparse import SparseCandidates, SparseLaw
 from tests.interpreted import examples
@@ -46,7 +48,7 @@ def small_ones_stay_sparse():
     """Nothing is filled in for being small, and no table of gains is made."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_sparse, "_FEW_CELLS", -1)
-        patch.setattr(rows_background, "FEW_GAINS", -1)
+        patch.setattr(rows_sparse, "FEW_FILLED", -1)
         patch.setattr(rows_sparse, "FEW_GAINS", -1)
         yield
 
@@ -98,6 +100,7 @@ def check(case: Any, delta: float) -> None:
     distribution = Background(sparse.csr_array(np.array(rows)), counts)
     law = law_of(model, distribution)
     assert isinstance(law, SparseLaw)
+    assert law.filled is None
     truth, level = shares(model, x, rows, counts), decimal_fraction(delta)
     for chosen, share in truth.items():
         assert guarantee(model, x, chosen, distribution=distribution).exact == share
