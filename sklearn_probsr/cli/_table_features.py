@@ -65,10 +65,9 @@ def features_of(
     ``path`` and ``model_path`` are for the messages, ``taken`` are columns that were taken away,
     ``ids`` the one that names rows. Without ``predict`` cells are not looked at.
     """
-    from sklearn_probsr.adapters._follow import follow
-    from sklearn_probsr.adapters._raw_columns import raw_columns
-    from sklearn_probsr.adapters.units._columns import Columns
-    from sklearn_probsr.adapters.units._place_rows import Input
+    from sklearn_probsr.adapters.columns import Columns, Input
+    from sklearn_probsr.adapters.raw import raw_columns
+    from sklearn_probsr.adapters.steps import follow
 
     if not hasattr(model, "predict"):
         raise InvalidInputError(f"{model_path} holds no classifier, but a {type(model).__name__}.")

@@ -45,8 +45,7 @@ from sklearn_probsr import (
     to_linear_model,
 )
 from sklearn_probsr.adapters import Threshold
-from sklearn_probsr.adapters._refusals import refusal
-from sklearn_probsr.adapters._registry import entries, names_of
+from sklearn_probsr.adapters.registry import entries, names_of, refusal
 from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.cases import VERTICES, quietly, targets
 

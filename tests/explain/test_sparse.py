@@ -313,7 +313,7 @@ def test_nothing_of_the_size_of_rows_times_words_is_made(tmp_path: Path):
 @pytest.mark.usefixtures("small_stay_sparse")
 def test_where_columns_come_from_is_found_out_once(monkeypatch: pytest.MonkeyPatch):
     """A further row costs nothing that depends on the number of columns alone."""
-    from sklearn_probsr.adapters.units._gathering import Gathering
+    from sklearn_probsr.adapters.columns import Gathering
 
     texts = ["server is down", "lunch menu today", "please restart server", "soup again"] * 5
     model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [1, 0] * 10)

@@ -28,7 +28,7 @@ from sklearn_probsr import (
     to_linear_model,
 )
 from sklearn_probsr.adapters import Categories, Steps
-from sklearn_probsr.adapters._registry import _entries
+from sklearn_probsr.adapters.registry import _entries
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.extend import register_adapter
 

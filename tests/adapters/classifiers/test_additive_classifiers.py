@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from sklearn_probsr import SufficientReasonExplainer, adapt
-from sklearn_probsr.adapters.classifiers._trees import float32_cuts
+from sklearn_probsr.adapters.trees import float32_cuts
 from sklearn_probsr.exceptions import InvalidInputError
 
 RNG = np.random.default_rng(0)

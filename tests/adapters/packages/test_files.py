@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import adapt
 from sklearn_probsr.cli._trusted_models import load_model
@@ -37,21 +36,12 @@ def of_xgboost() -> Any:
     return xgboost.XGBClassifier(max_depth=1, n_estimators=3)
 
 
-def of_feature_engine() -> Any:
-    bins = pytest.importorskip(
-        "feature_engine.discretisation", reason="feature-engine is not installed"
-    )
-    return make_pipeline(bins.EqualFrequencyDiscretiser(q=3), LogisticRegression())
-
-
 def of_skrub() -> Any:
     skrub = pytest.importorskip("skrub", reason="skrub is not installed")
     return skrub.tabular_pipeline(LogisticRegression())
 
 
-@pytest.mark.parametrize(
-    "make", [of_interpret, of_lightgbm, of_xgboost, of_feature_engine, of_skrub]
-)
+@pytest.mark.parametrize("make", [of_interpret, of_lightgbm, of_xgboost, of_skrub])
 def test_the_flags_that_are_told_are_enough(make: Any, tmp_path: Path):
     """With them the model is loaded, and explained as it was."""
     estimator, path = make().fit(X, TWO), tmp_path / "model.skops"

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from sklearn_probsr.adapters import _follow  # noqa: F401 - fills the registry
-from sklearn_probsr.adapters._registry import entries
-from sklearn_probsr.adapters._supported import SKLEARN
+from sklearn_probsr.adapters.registry import SKLEARN, entries
 
 PYPROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
 RELEASES = {entry.package: entry.release for entry in entries() if entry.package}

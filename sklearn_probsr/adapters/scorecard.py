@@ -12,8 +12,6 @@ from sklearn_probsr.model.linear import LinearModel
 from sklearn_probsr.model.numbers import decimal_fraction, listing
 from sklearn_probsr.model.units import Unit
 
-__all__ = ["scorecard"]
-
 _BINS = ("bin", "category")
 _TIES = ("above", "below")
 

@@ -7,17 +7,31 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    TunedThresholdClassifierCV,
+)
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import FeatureUnion, Pipeline
 
-from sklearn_probsr.adapters._declarations import Linear, Words
-from sklearn_probsr.adapters._follow import check_fitted
-from sklearn_probsr.adapters._named_columns import needed_columns, spelling_of
-from sklearn_probsr.adapters._registry import Entry, entry_of, find, name_of
-from sklearn_probsr.adapters.classifiers._additive import Additive
+from sklearn_probsr.adapters.additive import Additive
+from sklearn_probsr.adapters.registry import (
+    Entry,
+    Linear,
+    Words,
+    check_fitted,
+    entry_of,
+    find,
+    is_sampler,
+    name_of,
+)
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.inputs import as_array, check_names, in_memory, is_flat, no_table
 from sklearn_probsr.model.numbers import listing
-
-__all__ = ["RawColumns", "raw_columns"]
 
 _INSIDE = ("best_estimator_", "estimator_", "estimators_", "calibrated_classifiers_", "estimator")
 
@@ -311,3 +325,146 @@ def _takes_text(part: Any) -> bool:
     except InvalidInputError:
         return False
     return isinstance(entry.adapter(part), Words)
+
+
+# Wrappers that hand rows on without a look at their names, and where they keep what gets them.
+_WRAPPERS: dict[type, tuple[str, ...]] = {
+    CalibratedClassifierCV: ("calibrated_classifiers_",),
+    FixedThresholdClassifier: ("estimator_", "estimator"),
+    FrozenEstimator: ("estimator",),
+    GridSearchCV.__base__: ("best_estimator_",),
+    OneVsRestClassifier: ("estimators_",),
+    TunedThresholdClassifierCV: ("estimator_",),
+}
+
+
+def needed_columns(part: Any) -> frozenset[str] | None:
+    """Return the columns that a fitted estimator needs and finds by name; None if order counts.
+
+    A ColumnTransformer looks for its columns by name, and does without those that it drops. All
+    else that checks names wants them in their order.
+    """
+    if isinstance(part, ColumnTransformer):
+        return _of_blocks(part)
+    firsts = _first_in(part)
+    found = [needed_columns(first) for first in firsts]
+    if not found or None in found:
+        return None
+    return frozenset(name for needed in found for name in needed or ())
+
+
+def spelling_of(part: Any) -> Callable[[str], str] | None:
+    """Return what the part of an estimator that gets the rows first makes of their names."""
+    entry = entry_of(part)
+    if entry is not None and entry.spelling is not None:
+        return entry.spelling
+    firsts = _first_in(part)
+    return spelling_of(firsts[0]) if firsts else None
+
+
+def _of_blocks(part: Any) -> frozenset[str] | None:
+    if not hasattr(part, "feature_names_in_"):
+        return None
+    places = [
+        part._transformer_to_input_indices[name]
+        for name, block, _ in part.transformers_
+        if not (isinstance(block, str) and block == "drop")
+    ]
+    return frozenset(str(part.feature_names_in_[i]) for at in places for i in at)
+
+
+def _first_in(part: Any) -> list[Any]:
+    """Return what is inside an estimator and gets the rows as they came."""
+    if isinstance(part, Pipeline):
+        steps = (step for _, step in part.steps if step not in (None, "passthrough"))
+        return [step for step in steps if not is_sampler(step)][:1]
+    if isinstance(part, FeatureUnion):
+        return [step for _, step in part.transformer_list if not isinstance(step, str)]
+    for kind, names in _WRAPPERS.items():
+        if isinstance(part, kind):
+            inside = next(getattr(part, name) for name in names if hasattr(part, name))
+            first = inside[0] if isinstance(inside, list) else inside
+            # A calibrated classifier keeps its own in one part more.
+            return [first.estimator if kind is CalibratedClassifierCV else first]
+    return []
+
+
+def group_dummies(X: Any, sep: Any = "_") -> dict[str, list[str]]:
+    """Return which columns of a frame are dummies of one feature.
+
+    Columns whose names begin alike, up to the last separator where the data allow it, are dummies
+    of one feature if they hold nothing but 0 and 1 and no row has two of them: "home_owner" is
+    no dummy of "home" beside "home_rent" if some row has both.
+
+    Parameters
+    ----------
+    X : DataFrame
+        The rows that the dummies are checked on.
+    sep : str, default="_"
+        What stands between the name of a feature and a category, as in `pandas.get_dummies`.
+
+    Returns
+    -------
+    dict of str to list of str
+        The columns of each feature that has two or more; pass it on as ``groups``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn_probsr import group_dummies
+    >>> X = pd.get_dummies(pd.DataFrame({"job": ["nurse", "cook"], "home_owner": [1, 1]}))
+    >>> group_dummies(X)
+    {'job': ['job_cook', 'job_nurse']}
+    """
+    if not hasattr(X, "columns"):
+        raise InvalidInputError(
+            f"group_dummies goes by the names of columns, so X must be a frame, got "
+            f"{type(X).__name__}."
+        )
+    if not isinstance(sep, str) or not sep:
+        raise InvalidInputError(f"sep must be a text, got {sep!r}.")
+    families: dict[str, list[str]] = {}
+    for name in X.columns:
+        if isinstance(name, str) and sep in name and _is_binary(X[name]):
+            families.setdefault(name.rpartition(sep)[0], []).append(name)
+    # Categories may hold the separator, too: a family without rivals joins a shorter name.
+    groups: dict[str, list[str]] = {}
+    for stem in sorted(families, key=len):
+        home = stem
+        for shorter in _stems(stem, sep):
+            if shorter in groups and _exclude(X, [*groups[shorter], *families[stem]]):
+                home = shorter
+                break
+        groups.setdefault(home, []).extend(families[stem])
+    order = {name: j for j, name in enumerate(X.columns)}
+    return {
+        stem: sorted(columns, key=order.__getitem__)
+        for stem, columns in groups.items()
+        if len(columns) > 1 and _exclude(X, columns)
+    }
+
+
+def _stems(stem: str, sep: str) -> list[str]:
+    """Return the shorter names that a name may belong to, the longest first."""
+    found = []
+    while sep in stem:
+        stem = stem.rpartition(sep)[0]
+        found.append(stem)
+    return found
+
+
+def _is_binary(column: Any) -> bool:
+    """Tell whether a column holds nothing but 0 and 1."""
+    try:
+        values = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return bool(((values == 0) | (values == 1)).all())
+
+
+def _exclude(X: Any, columns: list[str]) -> bool:
+    """Tell whether no row has two of some columns."""
+    counts = np.zeros(len(X))
+    for name in columns:
+        counts += np.asarray(X[name], dtype=np.float64)
+    return bool((counts <= 1).all())

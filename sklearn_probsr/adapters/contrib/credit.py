@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -11,19 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.adapters._declarations import Linear, PerColumn, sigmoid
-from sklearn_probsr.adapters._float_order import boundary
-from sklearn_probsr.adapters._registry import Part, name_of, registered, registered_from
-from sklearn_probsr.adapters.classifiers._decision import Decision
-from sklearn_probsr.adapters.units._columns import Columns
-from sklearn_probsr.adapters.units._place_rows import Rows
+from sklearn_probsr.adapters.columns import Columns, Rows
+from sklearn_probsr.adapters.linear import Decision
+from sklearn_probsr.adapters.registry import (
+    Linear,
+    Part,
+    PerColumn,
+    name_of,
+    registered,
+    registered_from,
+    sigmoid,
+)
+from sklearn_probsr.adapters.units import boundary
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.numbers import listing
 
-__all__: list[str] = []
 
-
-def _variables(results: Any) -> tuple[str, ...]:
+def _formula_variables(results: Any) -> tuple[str, ...]:
     """Return the raw columns: those of the formula, or of the matrix of regressors."""
     if _formula(results) is None:
         return tuple(map(str, results.model.exog_names))
@@ -64,7 +68,7 @@ def _names(term: Any, results: Any) -> list[str]:
     "formula whose terms have one column each; class 1 iff the probability is above one half, or "
     "from `adapters.Threshold` on",
     composite=True,
-    inputs=_variables,
+    inputs=_formula_variables,
 )
 def _results(results: Any, columns: Columns, role: str, follow: Any) -> Decision:
     chance = _chance(results)
@@ -137,7 +141,7 @@ class _Design(Part):
     def __init__(self, results: Any) -> None:
         super().__init__(name_of(results))
         self.info = _formula(results)
-        self.raw = _variables(results)
+        self.raw = _formula_variables(results)
         self.first = results.model.data.frame.dropna().iloc[0]
         self.terms: list[tuple[Any, str]] = []
         self.constants: list[int] = []
@@ -182,3 +186,90 @@ def _design(step: _Design) -> PerColumn:
         values=lambda column: dict.fromkeys(categories.get(column, ())),
         typical=lambda column: step.first[step.raw[column]],
     )
+
+
+def _binned_variables(step: Any) -> tuple[str, ...]:
+    process = getattr(step, "binning_process_", None) or getattr(step, "binning_process", step)
+    return tuple(map(str, process.variable_names))
+
+
+def _check(step: Any) -> None:
+    if not step._is_fitted:
+        raise InvalidInputError(
+            f"estimator must be fitted, got {type(step).__name__} that is not. Call fit first."
+        )
+
+
+@registered_from(
+    "optbinning",
+    "1.0",
+    "BinningProcess",
+    note="one unit per variable, one state per bin; special codes and missing values are states; "
+    "variables that are not selected leave the model",
+    role="transformer",
+    prefit=True,
+    inputs=_binned_variables,
+)
+def _process(step: Any) -> PerColumn:
+    _check(step)
+    names = step.variable_names
+
+    def splits(column: int) -> Any:
+        return step.get_binned_variable(names[column])
+
+    def special(column: int) -> list[Any]:
+        codes = splits(column).special_codes
+        codes = codes.values() if isinstance(codes, dict) else codes if codes is not None else ()
+        return [c for code in codes for c in np.ravel(np.asarray(code)).tolist()]
+
+    def cuts(column: int) -> Iterable[float]:
+        found = splits(column)
+        return () if found.dtype == "categorical" else map(float, found.splits)
+
+    def values(column: int) -> Iterable[Any]:
+        found = splits(column)
+        groups = found.splits if found.dtype == "categorical" else ()
+        known = [c for group in groups for c in np.asarray(group, dtype=object).tolist()]
+        rare = getattr(found, "_cat_others", None)
+        return known + ([] if rare is None else np.asarray(rare, dtype=object).tolist())
+
+    kept = np.flatnonzero(step.get_support()).tolist()
+    return PerColumn(kept, "finite", cuts, values, missing=np.nan, special=special, ranked=False)
+
+
+class _Bins(Part):
+    """The bins of a scorecard, with what it takes special and missing values for."""
+
+    def __init__(self, card: Any) -> None:
+        super().__init__("Scorecard")
+        self.card = card
+
+    def transform(self, rows: Any) -> Any:
+        """Return the variables that it uses, as its estimator gets them."""
+        card = self.card
+        return card._transform(
+            X=rows,
+            metric=None,
+            metric_special=card._metric_special,
+            metric_missing=card._metric_missing,
+        )
+
+
+@registered("internal", _Bins, note="", prefit=True)
+def _bins(step: _Bins) -> PerColumn:
+    found: PerColumn = _process(step.card.binning_process_)
+    return found
+
+
+@registered_from(
+    "optbinning",
+    "1.0",
+    "Scorecard",
+    note="its bins, then its `estimator_`: a state for each line of its table of points",
+    composite=True,
+    prefit=True,
+    inputs=_binned_variables,
+)
+def _scorecard(card: Any, columns: Columns, role: str, follow: Any) -> Any:
+    _check(card)
+    return follow(card.estimator_, follow(_Bins(card), columns, "transformer"), role)
