@@ -1,4 +1,10 @@
-"""Adapt a fitted estimator: follow its steps, fold what is affine, name what is left."""
+"""Adapt a fitted estimator: follow its steps, fold what is affine, name what is left.
+
+An estimator and perhaps rows come in; `follow` says what its steps and its classifier compute. Its
+scores, folded into weights over the base columns, make a `LinearModel` or an `ArgmaxModel`, whose
+classes are compared with ``predict`` on the rows. What leaves is an `Adapted`: the model, its
+units, and the way from raw rows to both.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +43,7 @@ from sklearn_probsr.adapters.raw import RawColumns, raw_columns
 from sklearn_probsr.adapters.registry import name_of
 from sklearn_probsr.adapters.steps import follow
 from sklearn_probsr.adapters.text import told_apart, words_in
-from sklearn_probsr.adapters.units import categories, is_number, make_units, tried
+from sklearn_probsr.adapters.units import Trials, is_number, make_units
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.argmax import ArgmaxModel
 from sklearn_probsr.model.linear import LinearModel, Model
@@ -198,7 +204,8 @@ def adapt_on(
         plain = _raw_inputs(bases) & _booleans(bases, sample)
     elif made is not None and len(made) and binary == "seen":
         plain = _zeros_and_ones(made)
-    units = make_units(bases, raw.names, raw.named, plain, bases.others)
+    trials = Trials(bases, raw.names, raw.named, bases.others)
+    units = make_units(bases, raw.names, plain, trials)
     model: Model = (
         _contest(choice, bases, units)
         if isinstance(choice, Contest)
@@ -242,7 +249,8 @@ def adapt_again(
 
 def _units(bases: Used, raw: RawColumns) -> list[Unit]:
     """Return the units of base columns of which the raw ones are 0/1."""
-    return make_units(bases, raw.names, raw.named, _raw_inputs(bases), bases.others)
+    trials = Trials(bases, raw.names, raw.named, bases.others)
+    return make_units(bases, raw.names, _raw_inputs(bases), trials)
 
 
 def _check_proved(decision: Decision, where: str) -> None:
@@ -553,15 +561,14 @@ class Adapted:
         if self.is_plain:  # no step makes anything of them, and there may be many columns
             found = as_floats(np.array([*values, None], dtype=object)[:-1])
             return found if np.isfinite(found).all() else None
-        named, others = self._raw.named, self._others
-        return tried(self._bases, self.feature_names, named, at, values, others)
+        return self._trials.tried(at, values)
 
     def categories(self, unit: int) -> list[tuple[str, tuple[float, ...]]] | None:
         """Return the categories of a unit, and what each becomes; None if it has numbers."""
         at = self.units[unit].columns
         if self._bases[at[0]].own is not None:
             return None
-        return categories(self._bases, self.feature_names, self._raw.named, at, self._others)
+        return self._trials.categories(at)
 
     def is_monotone(self, unit: int) -> bool:
         """Whether the only column of a unit is declared never to fall where its raw one grows."""
@@ -571,6 +578,11 @@ class Adapted:
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: not what is made from it on demand."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def _trials(self) -> Trials:
+        """Where raw values are tried."""
+        return Trials(self._bases, self.feature_names, self._raw.named, self._others)
 
     @cached_property
     def _gathering(self) -> Gathering:
@@ -711,7 +723,7 @@ def compare(
     estimator: Any,
     X: Any,
     model: Model,
-    rows: NDArray[np.float64],
+    rows: NDArray[np.float64] | SparseRows,
     at: NDArray[np.intp],
     choice: Choice | Contest,
     name: str,

@@ -1,4 +1,9 @@
-"""Shapes: functions of one raw column, by steps or by categories, and their values at raw ones."""
+"""Additive classifiers: a score that is a sum of functions, each of one raw column.
+
+A term is constant between cuts (`Steps`), a table (`Categories`) or any function. The value of a
+column of the model is what its raw column adds to a score, so that the weights are 1; where it is
+constant between cuts, or a table, its states are found as those of any other step.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
-"""Rows at a place of a pipeline: what its own fitted steps make of the raw ones.
+"""Columns: what is known about the columns at one place of a pipeline, and their rows there.
 
-Every step is run by scikit-learn itself, on the rows that it would get in the pipeline.
+Each is an affine function of *base columns*, and each base column depends on one raw column. An
+affine step changes the function; a step that is not affine, but works column by column, makes new
+base columns. At the end of the pipeline, the base columns are the columns of the linear model.
+Their rows are what the fitted steps themselves make of raw ones (`Gathering`).
 """
 
 from __future__ import annotations

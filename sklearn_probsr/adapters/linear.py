@@ -1,4 +1,10 @@
-"""Decisions: a classifier's linear scores, and the one that is asked for."""
+"""Linear classifiers: the scores by which scikit-learn's own decide, and which one is asked for.
+
+A `Decision` has the scores over some columns; `choose` takes one of them, or the difference of two,
+and `contest` all. A tie belongs to the first class, except for support vector machines: libsvm
+gives it to the second. Classifiers around classifiers (thresholds, calibration, one against the
+rest) change the score, the cut or the tie of what is inside.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Raw columns: what the estimator was fitted on, and rows of it."""
+"""Raw columns: what an estimator was fitted on, and rows of it, taken as its `predict` takes them.
+
+Which names it knows, whether they are found by name or by place, whether rows are texts, and what
+to say of rows that are none of it. Beside them `group_dummies`, which goes by names of columns too.
+"""
 
 from __future__ import annotations
 

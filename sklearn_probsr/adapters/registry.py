@@ -1,4 +1,10 @@
-"""What an adapter declares of a fitted estimator, in a small vocabulary of frozen values."""
+"""The registry: what an adapter declares, which one an estimator's type has, and what has none.
+
+An adapter takes a fitted estimator and returns a frozen value of a small vocabulary (`Affine`,
+`PerColumn`, `Words`, `Linear`, an `Additive`), or the estimator inside. It is registered for types,
+those of other libraries by their names, as nothing is imported for their sake. The tables of the
+documentation are written from here, and so are refusals.
+"""
 
 from __future__ import annotations
 

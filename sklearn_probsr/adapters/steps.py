@@ -1,4 +1,9 @@
-"""Follow an estimator: what each of its parts does to the columns that reach it."""
+"""Steps: what scikit-learn's transformers make of the columns that reach them, one by one.
+
+`follow` finds the adapter of a part and applies what it declares: affine steps are folded (they are
+white-listed by type, as no trial run can prove that a step is affine), steps that work column by
+column make new base columns, pipelines and column transformers are followed part by part.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words: each word of a text is a feature, there or not, counted, or with a weight."""
+"""Texts: each word is a feature, there, counted or weighed, or a column that it hashes to."""
 
 from __future__ import annotations
 

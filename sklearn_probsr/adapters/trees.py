@@ -1,4 +1,8 @@
-"""Trees: those that split on one column each add up to one step function per column."""
+"""Trees: those that split on one column each add up to one step function per column.
+
+Of scikit-learn, LightGBM and XGBoost: each library's trees are read into `Tree`, and `summed` adds
+them up exactly. A gradient-boosted linear model of XGBoost is here too.
+"""
 
 from __future__ import annotations
 

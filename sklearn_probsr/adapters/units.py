@@ -1,7 +1,8 @@
 """Units of a pipeline: the columns of the model that belong to a raw column, and their states.
 
 The states are found by running the fitted transformers on raw values that stand for all others, so
-that they are what the pipeline really computes; a value that it refuses cannot occur.
+that they are what the pipeline really computes; a value that it refuses cannot occur. Cuts that
+were carried back through a scaler are put where the raw column has them, and labels are made last.
 """
 
 from __future__ import annotations
@@ -37,30 +38,18 @@ from sklearn_probsr.model.units import Unit
 _AT_ONCE = 2**20
 
 
-def grouped(bases: Sequence[Base]) -> dict[tuple[int, str, Hashable], list[int]]:
-    """Return the positions of the base columns of each unit, in the order of the raw columns."""
-    units: dict[tuple[int, str, Hashable], list[int]] = {}
-    for i, base in enumerate(bases):
-        units.setdefault(base.unit, []).append(i)
-    return dict(sorted(units.items(), key=lambda item: (item[0][0], item[1][0])))
-
-
 def make_units(
-    bases: Sequence[Base],
-    raw_names: Sequence[str],
-    named: bool,
-    binary: NDArray[np.bool_],
-    others: Sequence[Base] = (),
+    bases: Sequence[Base], raw_names: Sequence[str], binary: NDArray[np.bool_], trials: Trials
 ) -> list[Unit]:
-    """Return the units of some base columns; ``binary`` tells which are 0/1 by their own.
-
-    ``others`` are base columns of raw ones that left the model, and still reach its steps.
-    """
-    groups = grouped(bases)
+    """Return the units of some base columns; ``binary`` tells which are 0/1 by their own."""
+    groups: dict[tuple[int, str, Hashable], list[int]] = {}
+    for i, base in enumerate(bases):
+        groups.setdefault(base.unit, []).append(i)
+    groups = dict(sorted(groups.items(), key=lambda item: (item[0][0], item[1][0])))
     finite = {
         unit[0]: at for unit, at in groups.items() if all(bases[i].kind is Kind.FINITE for i in at)
     }
-    found = _Trials(bases, raw_names, named, others).states(finite) if finite else {}
+    found = trials.states(finite) if finite else {}
     units: list[Unit] = []
     counted: Counter[str] = Counter()
     for (raw, own, _), at in groups.items():
@@ -82,41 +71,6 @@ def make_units(
             told = labels if own else ()
             units.append(Unit(name, tuple(at), flag, told, coded=not own_values))
     return units
-
-
-def tried(
-    bases: Sequence[Base],
-    raw_names: Sequence[str],
-    named: bool,
-    at: Sequence[int],
-    values: Sequence[Any],
-    others: Sequence[Base] = (),
-) -> NDArray[np.float64] | None:
-    """Return what some raw values become in the base columns of one unit; None if they are refused.
-
-    The fitted steps are run on made-up rows, whose other columns do not matter.
-    """
-    return _Trials(bases, raw_names, named, others)._run_one(bases[at[0]].raw, at, values)
-
-
-def categories(
-    bases: Sequence[Base],
-    raw_names: Sequence[str],
-    named: bool,
-    at: Sequence[int],
-    others: Sequence[Base] = (),
-) -> list[tuple[str, tuple[float, ...]]] | None:
-    """Return what the categories of one unit are called, and what each becomes in its columns.
-
-    One is `MISSING`, and one `OTHER`, if they are taken. None if there are numbers among them.
-    """
-    if not all(bases[i].kind is Kind.FINITE for i in at):
-        return None
-    raw = bases[at[0]].raw
-    found = _Trials(bases, raw_names, named, others).states({raw: list(at)})[raw]
-    if any(candidate.place is not None for candidate, _ in found):
-        return None
-    return [(candidate.text, state) for candidate, state in found if state is not None]
 
 
 def _finite_unit(
@@ -141,8 +95,20 @@ def _finite_unit(
     return Unit(name, tuple(at), tuple(members), tuple(labels))
 
 
-class _Trials:
-    """Runs of the fitted transformers on made-up raw rows."""
+class Trials:
+    """Runs of the fitted transformers on made-up raw rows.
+
+    Parameters
+    ----------
+    bases : sequence of Base
+        The columns of the model.
+    raw_names : sequence of str
+        The raw columns.
+    named : bool
+        Whether the steps know them by name.
+    others : sequence of Base
+        Base columns of raw ones that left the model, and still reach its steps.
+    """
 
     def __init__(
         self,
@@ -160,6 +126,26 @@ class _Trials:
             self.domains[raw] = self.domains.get(raw, Domain()).merge(domain)
         self.texts = {base.raw for base in (*bases, *others) if base.own is not None}
 
+    def tried(self, at: Sequence[int], values: Sequence[Any]) -> NDArray[np.float64] | None:
+        """Return what raw values become in the base columns of one unit; None if they are refused.
+
+        The other raw columns do not matter.
+        """
+        return self._run({self.bases[at[0]].raw: list(values)}, at)
+
+    def categories(self, at: Sequence[int]) -> list[tuple[str, tuple[float, ...]]] | None:
+        """Return what the categories of one unit are called, and what each becomes in its columns.
+
+        One is `MISSING`, and one `OTHER`, if they are taken. None if there are numbers among them.
+        """
+        if not all(self.bases[i].kind is Kind.FINITE for i in at):
+            return None
+        raw = self.bases[at[0]].raw
+        found = self.states({raw: list(at)})[raw]
+        if any(candidate.place is not None for candidate, _ in found):
+            return None
+        return [(candidate.text, state) for candidate, state in found if state is not None]
+
     def states(
         self, columns: dict[int, list[int]]
     ) -> dict[int, list[tuple[Candidate, tuple[float, ...] | None]]]:
@@ -170,7 +156,7 @@ class _Trials:
         for raw, at in columns.items():
             self.domains[raw] = sharpened(
                 self.domains[raw],
-                partial(self._run_one, raw, at),
+                partial(self.tried, at),
                 partial(self._compared, raw),
             )
         # A base column depends on one raw column, so all columns can be tried at once: first what
@@ -213,12 +199,6 @@ class _Trials:
     def _run(self, trials: dict[int, list[Any]], at: Sequence[int]) -> NDArray[np.float64] | None:
         rows = self._tried(trials, Gathering([self.bases[i] for i in at]).of)
         return rows if rows is not None and np.isfinite(rows).all() else None
-
-    def _run_one(
-        self, raw: int, at: Sequence[int], values: Sequence[Any]
-    ) -> NDArray[np.float64] | None:
-        """Return what becomes of values of one raw column."""
-        return self._run({raw: list(values)}, at)
 
     def _compared(
         self, raw: int, values: Sequence[float], cut: Carried
@@ -427,7 +407,7 @@ def _interval(name: str, first: int, last: int, end: int, texts: dict[int, str])
 
 
 # How many floats around a cut are looked at first, and how many at once.
-_NEAR, _AT_ONCE = 2**12, 64
+_NEAR, _PROBES = 2**12, 64
 
 # Takes raw values; returns their states, or None if one is refused.
 States = Callable[[Sequence[float]], NDArray[np.float64] | None]
@@ -495,7 +475,7 @@ def _sharp(cut: Carried, low: float, high: float, states: States, values: Values
     if inner is not None and np.array_equal(inner, ends):
         first, last = close
     while last - first > 1:
-        step = max((last - first) // _AT_ONCE, 1)
+        step = max((last - first) // _PROBES, 1)
         places = [*range(first, last, step), last]
         found = states([from_ordinal(k) for k in places])
         if found is None:

@@ -1,4 +1,4 @@
-"""statsmodels: results of logit, probit and binomial models, with their constant and formula."""
+"""What banks use: results of statsmodels, and bins and scorecards of optbinning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explainable boosting machines: one step function or table of categories per column."""
+"""Additive models of other libraries: interpret's boosting machines and pyGAM's splines."""
 
 from __future__ import annotations
 

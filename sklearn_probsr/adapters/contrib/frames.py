@@ -1,4 +1,4 @@
-"""skrub: tables as they come, vectorised column by column."""
+"""Encoders of frames: skrub's and category_encoders', one column in, one or several out."""
 
 from __future__ import annotations
 

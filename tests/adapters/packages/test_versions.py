@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_probsr.adapters import _follow  # noqa: F401 - fills the registry
 from sklearn_probsr.adapters.registry import SKLEARN, entries
 
 PYPROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
