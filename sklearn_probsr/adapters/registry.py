@@ -320,23 +320,17 @@ def register_adapter(
 
 
 def registered(
-    role: str,
-    *kinds: type | None,
-    note: str,
-    composite: bool = False,
-    listed: tuple[str, ...] = (),
-    prefit: bool = False,
+    role: str, *kinds: type | None, **more: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register this package's own adapter for some types, of which some may not exist.
 
-    A composite adapter gets what it needs to follow the parts of the estimator; ``listed`` are
-    the names for the table; ``prefit`` says that a fitted part is enough.
+    ``more`` are fields of `Entry`: a composite adapter gets what it needs to follow the parts of
+    the estimator; ``listed`` are the names for the table; ``prefit`` says that a fitted part is
+    enough.
     """
 
     def register(adapter: Callable[..., Any]) -> Callable[..., Any]:
-        for kind in kinds:
-            if kind is not None:
-                _entries[kind] = Entry(kind, adapter, role, note, composite, listed, prefit)
+        _entries.update({kind: Entry(kind, adapter, role, **more) for kind in kinds if kind})
         return adapter
 
     return register
@@ -345,36 +339,23 @@ def registered(
 def registered_from(
     package: str,
     release: str,
-    *names: str,
-    note: str,
+    names: str,
+    *,
     role: str = "classifier",
     module: str = "",
-    composite: bool = False,
-    prefit: bool = False,
-    inputs: Callable[[Any], tuple[str, ...] | int] | None = None,
-    spelling: Callable[[str], str] | None = None,
+    **more: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register an adapter for types of another library, which need not be there.
 
     ``package`` is its name where it is installed from and ``release`` the one that it was tested
-    with; ``module`` is what is imported, if that is called otherwise.
+    with; ``names`` are those of the types, with spaces between them; ``module`` is what is
+    imported, if that is called otherwise; ``more`` are fields of `Entry`.
     """
 
     def register(adapter: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            _foreign[module or package, name] = Entry(
-                object,
-                adapter,
-                role,
-                note,
-                composite,
-                (name,),
-                prefit,
-                package,
-                release,
-                inputs,
-                spelling,
-            )
+        more.update(package=package, release=release)
+        for name in names.split():
+            _foreign[module or package, name] = Entry(object, adapter, role, listed=(name,), **more)
         return adapter
 
     return register

@@ -561,8 +561,7 @@ _OBJECTIVES = ("binary:logistic", "binary:logitraw", "multi:softprob", "multi:so
 @registered_from(
     "xgboost",
     "3.2",
-    "XGBClassifier",
-    "XGBRFClassifier",
+    "XGBClassifier XGBRFClassifier",
     note='`max_depth=1`, or `interaction_constraints` of one column each, or `booster="gblinear"`; '
     "numbers are compared in 32 bits, as it does; a tie belongs to the first class",
     composite=True,

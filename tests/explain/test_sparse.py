@@ -410,7 +410,7 @@ def test_rules_of_many_columns_run_no_step_on_all_of_them(monkeypatch: pytest.Mo
     X = sparse.random_array((60, 9000), density=0.01, rng=rng, format="csr")
     model = LogisticRegression().fit(X, np.arange(60) % 2)
     found = SufficientReasonExplainer(model, X, delta=0.8)(X[:2])
-    monkeypatch.setattr("sklearn_probsr.adapters._adapted.tried", None)
+    monkeypatch.setattr("sklearn_probsr.adapters.units.Trials.tried", None)
     rules = found.rules()
     assert len(rules) == 2
     assert not any("missing" in str(rule) for rule in rules)

@@ -59,11 +59,7 @@ def _names(term: Any, results: Any) -> list[str]:
 @registered_from(
     "statsmodels",
     "0.15",
-    "BinaryResultsWrapper",
-    "L1BinaryResultsWrapper",
-    "GLMResultsWrapper",
-    "BinaryResults",
-    "GLMResults",
+    "BinaryResultsWrapper L1BinaryResultsWrapper GLMResultsWrapper BinaryResults GLMResults",
     note="results of `Logit`, `Probit` and binomial `GLM`, of columns with their constant or of a "
     "formula whose terms have one column each; class 1 iff the probability is above one half, or "
     "from `adapters.Threshold` on",

@@ -112,27 +112,10 @@ _NOTE = (
 
 
 @_of_category_encoders(
-    "BackwardDifferenceEncoder",
-    "BaseNEncoder",
-    "BinaryEncoder",
-    "CatBoostEncoder",
-    "CountEncoder",
-    "CountTargetEncoder",
-    "GLMMEncoder",
-    "GrayEncoder",
-    "HelmertEncoder",
-    "JamesSteinEncoder",
-    "LeaveOneOutEncoder",
-    "MEstimateEncoder",
-    "OneHotEncoder",
-    "OrdinalEncoder",
-    "PolynomialEncoder",
-    "QuantileEncoder",
-    "RankHotEncoder",
-    "SumEncoder",
-    "SummaryEncoder",
-    "TargetEncoder",
-    "WOEEncoder",
+    "BackwardDifferenceEncoder BaseNEncoder BinaryEncoder CatBoostEncoder CountEncoder "
+    "CountTargetEncoder GLMMEncoder GrayEncoder HelmertEncoder JamesSteinEncoder "
+    "LeaveOneOutEncoder MEstimateEncoder OneHotEncoder OrdinalEncoder PolynomialEncoder "
+    "QuantileEncoder RankHotEncoder SumEncoder SummaryEncoder TargetEncoder WOEEncoder",
     note=_NOTE,
 )
 def _encoder(step: Any) -> PerColumn:
