@@ -50,7 +50,7 @@ from sklearn_probsr.model.linear import LinearModel, Model
 from sklearn_probsr.model.numbers import MISSING, listing, value_text
 from sklearn_probsr.model.sparse import SparseRows, sparse_rows
 from sklearn_probsr.model.units import Unit
-from sklearn_probsr.results._notebook_html import card, line, strong, table
+from sklearn_probsr.results.views import card, line, strong, table
 
 
 class Classes(NamedTuple):

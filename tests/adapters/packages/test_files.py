@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_probsr import adapt
-from sklearn_probsr.cli._trusted_models import load_model
+from sklearn_probsr.cli.models import load_model
 from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import TABLE, TWO
 
