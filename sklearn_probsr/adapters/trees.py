@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -111,47 +111,44 @@ class Ensemble:
     slack: float
 
 
-def mixed_columns(estimator: Any, first: int, second: int, remedy: str) -> InvalidInputError:
-    """Return the error about a tree that splits on two columns."""
-    known = getattr(estimator, "feature_names_in_", None)
-    names = [str(j if known is None else repr(str(known[j]))) for j in (first, second)]
-    return InvalidInputError(
-        f"{name_of(estimator)} is not additive: a tree of it splits on two columns, {names[0]} and "
-        f"{names[1]}. {remedy}"
-    )
-
-
 def summed(
     trees: Sequence[Tree],
-    n: int,
-    refuse: Callable[[int, int], InvalidInputError],
+    estimator: Any,
+    remedy: str,
     *,
+    order: Sequence[int] | None = None,
     codes: dict[int, int] | None = None,
     takes_missing: bool = True,
     markers: Sequence[Any] = (),
     precision: float = 2.0**-52,
     single: bool = False,
 ) -> Ensemble:
-    """Return the sum of trees over ``n`` columns, exactly rounded at every step.
+    """Return the sum of trees over the columns of an estimator, exactly rounded at every step.
 
-    ``refuse`` makes the error about a tree that splits on two columns; ``codes`` says how many
-    categories a column has, if it has some, whose codes are 0, 1, ...; ``precision`` is the
-    rounding unit in which the estimator itself adds up; ``single`` says that it compares numbers
-    of 32 bits.
+    ``remedy`` says what to do about a tree that splits on two columns; ``order`` which column of
+    the estimator each is, if they come otherwise; ``codes`` how many categories a column has, if
+    it has some, whose codes are 0, 1, ...; ``precision`` is the rounding unit in which the
+    estimator itself adds up; ``single`` says that it compares numbers of 32 bits.
     """
     by_column: dict[int, list[Tree]] = {}
     alone = [np.zeros(trees[0].value.shape[1:])] if trees else [np.zeros(())]
     for tree in trees:
         columns = tree.columns
         if len(columns) > 1:
-            raise refuse(columns[0], columns[1])
+            own = getattr(estimator, "feature_names_in_", None)
+            at = [j if order is None else order[j] for j in columns[:2]]
+            names = [str(j if own is None else repr(str(own[j]))) for j in at]
+            raise InvalidInputError(
+                f"{name_of(estimator)} is not additive: a tree of it splits on two columns, "
+                f"{names[0]} and {names[1]}. {remedy}"
+            )
         if columns:
             by_column.setdefault(columns[0], []).append(tree)
         else:
             alone.append(tree.value[0])
     # What does not count does not make a missing value welcome.
     nothing = None if takes_missing else Steps((), [np.zeros_like(alone[0])])
-    terms: list[Term] = [nothing] * n
+    terms: list[Term] = [nothing] * estimator.n_features_in_
     for column, some in by_column.items():
         known = (codes or {}).get(column)
         if known is None:
@@ -216,8 +213,8 @@ def _decision_tree(estimator: Any) -> Additive:
     tree = _split(estimator, chances[:, 1] if two else chances)
     found = summed(
         [tree],
-        estimator.n_features_in_,
-        lambda a, b: mixed_columns(estimator, a, b, "Fit it with max_depth=1."),
+        estimator,
+        "Fit it with max_depth=1.",
         takes_missing=_takes_missing(estimator),
         single=True,
     )
@@ -283,8 +280,8 @@ def _adaboost(estimator: Any) -> Additive:
         trees.append(_split(part, np.where(said, share, -share) * 2 if n == 2 else votes))
     found = summed(
         trees,
-        estimator.n_features_in_,
-        lambda a, b: mixed_columns(estimator, a, b, "Fit it with its own stumps, estimator=None."),
+        estimator,
+        "Fit it with its own stumps, estimator=None.",
         takes_missing=_takes_missing(estimator),
         single=True,
     )
@@ -314,8 +311,8 @@ def _gradient(estimator: Any) -> Additive:
             trees.append(_split(part, value if scores == 1 else np.outer(value, np.eye(scores)[k])))
     found = summed(
         trees,
-        estimator.n_features_in_,
-        lambda a, b: mixed_columns(estimator, a, b, "Fit it with max_depth=1."),
+        estimator,
+        "Fit it with max_depth=1.",
         takes_missing=False,
         single=True,
     )
@@ -366,10 +363,9 @@ def _histograms(estimator: Any, columns: Columns, role: str, follow: Any) -> Dec
             )
     found = summed(
         trees,
-        estimator.n_features_in_,
-        lambda a, b: mixed_columns(
-            estimator, order[a], order[b], "Fit it with interaction_cst='no_interactions'."
-        ),
+        estimator,
+        "Fit it with interaction_cst='no_interactions'.",
+        order=order,
         codes=codes,
     )
     level = np.asarray(estimator._baseline_prediction, dtype=np.float64).ravel()
@@ -457,8 +453,8 @@ def _lightgbm(estimator: Any) -> Additive:
     categories = _lightgbm_categories(dump, estimator)
     found = summed(
         trees,
-        estimator.n_features_in_,
-        lambda a, b: mixed_columns(estimator, a, b, f"{CONSTRAINED}."),
+        estimator,
+        f"{CONSTRAINED}.",
         codes={j: len(known) + 1 for j, known in categories.items()},
     )
     terms = [
@@ -628,8 +624,8 @@ def _additive(
     marker = estimator.missing
     found = summed(
         trees,
-        int(learner["learner_model_param"]["num_feature"]),
-        lambda a, b: mixed_columns(estimator, a, b, f"{CONSTRAINED}."),
+        estimator,
+        f"{CONSTRAINED}.",
         codes={j: len(some) for j, some in known.items()},
         markers=() if marker is None or is_missing(marker) else (marker,),
         precision=_EPS,
