@@ -320,7 +320,7 @@ def test_an_unknown_estimator_is_told_what_is_like_it():
     ("name", "near"),
     [
         ("StandardScalar", "Nearest that is: StandardScaler. "),
-        ("Encoder", "Nearest that is: WoEEncoder, WOEEncoder, SumEncoder. "),
+        ("Encoder", "Nearest that is: WOEEncoder, SumEncoder, GrayEncoder. "),
         ("Nystroem", ""),
     ],
 )

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import SufficientReasonExplainer, adapt
 from sklearn_probsr.exceptions import InvalidInputError
-from tests.adapters.packages.cases import PLAIN, RNG, TABLE, THREE, TWO, N, agree, unseen
+from tests.adapters.contrib.cases import PLAIN, RNG, TABLE, THREE, TWO, N, agree, unseen
 
 pytest.importorskip("lightgbm", reason="lightgbm is not installed")
 from lightgbm import LGBMClassifier

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn_probsr import adapt
 from sklearn_probsr.cli.models import load_model
 from sklearn_probsr.exceptions import InvalidInputError
-from tests.adapters.packages.cases import TABLE, TWO
+from tests.adapters.contrib.cases import TABLE, TWO
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
 

@@ -13,7 +13,7 @@ from sklearn_probsr import adapt
 from sklearn_probsr.adapters import PerColumn
 from sklearn_probsr.adapters.registry import _entries
 from sklearn_probsr.extend import register_adapter
-from tests.adapters.packages.cases import TABLE, TWO
+from tests.adapters.contrib.cases import TABLE, TWO
 
 encoding = pytest.importorskip("feature_engine.encoding", reason="feature-engine is not installed")
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import SufficientReasonExplainer, adapt
 from sklearn_probsr.exceptions import InvalidInputError
-from tests.adapters.packages.cases import RNG, TABLE, TWO, N, agree, unseen
+from tests.adapters.contrib.cases import RNG, TABLE, TWO, N, agree, unseen
 
 pytest.importorskip("optbinning", reason="optbinning is not installed")
 from optbinning import BinningProcess, Scorecard

@@ -10,7 +10,7 @@ import pytest
 
 from sklearn_probsr import adapt
 from sklearn_probsr.exceptions import InvalidInputError
-from tests.adapters.packages.cases import PLAIN, TABLE, THREE, TWO, agree, unseen
+from tests.adapters.contrib.cases import PLAIN, TABLE, THREE, TWO, agree, unseen
 
 pytest.importorskip("interpret.glassbox", reason="interpret-core is not installed")
 from interpret.glassbox import ExplainableBoostingClassifier

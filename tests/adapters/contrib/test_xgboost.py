@@ -12,7 +12,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 
 from sklearn_probsr import adapt
 from sklearn_probsr.exceptions import InvalidInputError
-from tests.adapters.packages.cases import PLAIN, RNG, TABLE, THREE, TWO, agree, unseen
+from tests.adapters.contrib.cases import PLAIN, RNG, TABLE, THREE, TWO, agree, unseen
 
 pytest.importorskip("xgboost", reason="xgboost is not installed")
 from xgboost import XGBClassifier, XGBRFClassifier

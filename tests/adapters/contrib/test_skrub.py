@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 from sklearn_probsr import SufficientReasonExplainer, adapt
 from sklearn_probsr.exceptions import InvalidInputError
-from tests.adapters.packages.cases import RNG, TABLE, TWO, N, agree, by_force, unseen
+from tests.adapters.contrib.cases import RNG, TABLE, TWO, N, agree, by_force, unseen
 
 pytest.importorskip("skrub", reason="skrub is not installed")
 from skrub import GapEncoder, MinHashEncoder, TableVectorizer, tabular_pipeline

@@ -10,7 +10,7 @@ import pytest
 from sklearn_probsr import SufficientReasonExplainer, adapt
 from sklearn_probsr.adapters import Threshold
 from sklearn_probsr.exceptions import InvalidInputError
-from tests.adapters.packages.cases import RNG, TABLE, TWO, N
+from tests.adapters.contrib.cases import RNG, TABLE, TWO, N
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")

@@ -9,7 +9,7 @@ import pytest
 from sklearn_probsr import adapt
 from sklearn_probsr.adapters import Threshold
 from sklearn_probsr.exceptions import InvalidInputError
-from tests.adapters.packages.cases import agree
+from tests.adapters.contrib.cases import agree
 
 pytest.importorskip("pygam", reason="pygam is not installed: it needs an older SciPy")
 from pygam import LogisticGAM, f, l, s, te

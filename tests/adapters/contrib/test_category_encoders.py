@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import adapt
 from sklearn_probsr.exceptions import InvalidInputError
-from tests.adapters.packages.cases import TABLE, THREE, TWO, agree, by_force, unseen
+from tests.adapters.contrib.cases import TABLE, THREE, TWO, agree, by_force, unseen
 
 ce = pytest.importorskip("category_encoders", reason="category-encoders is not installed")
 
