@@ -49,8 +49,8 @@ interpreted: $(VENV)/.test ## Run those of kernels without compiling, and note l
 
 # Each of the libraries in an environment where its newest release installs.
 packages: $(VENV)-packages/.packages $(VENV)-pygam/.packages $(VENV)-clients/.packages ## Test with other libraries
-	@$(VENV)-packages/bin/python -m pytest -q -rs tests/adapters/packages
-	@$(VENV)-pygam/bin/python -m pytest -q -rs tests/adapters/packages/test_pygam.py
+	@$(VENV)-packages/bin/python -m pytest -q -rs tests/adapters/contrib
+	@$(VENV)-pygam/bin/python -m pytest -q -rs tests/adapters/contrib/test_pygam.py
 	@$(VENV)-clients/bin/python -m pytest -q -rs -p no:dash tests/contracts/test_clients.py
 
 $(VENV)-packages/.packages: WANTED = packages

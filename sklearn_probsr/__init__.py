@@ -22,10 +22,10 @@ if TYPE_CHECKING:
         sufficient_reason,
         sufficient_reasons,
     )
-    from sklearn_probsr.adapters._adapt import adapt, to_linear_model
-    from sklearn_probsr.adapters._dummies import group_dummies
-    from sklearn_probsr.adapters.classifiers._additive import Additive
-    from sklearn_probsr.adapters.classifiers._scorecard import scorecard
+    from sklearn_probsr.adapters.adapt import adapt, to_linear_model
+    from sklearn_probsr.adapters.additive import Additive
+    from sklearn_probsr.adapters.raw import group_dummies
+    from sklearn_probsr.adapters.scorecard import scorecard
     from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
     from sklearn_probsr.distributions._matching import Matching
     from sklearn_probsr.explain._explainer import SufficientReasonExplainer
@@ -82,10 +82,10 @@ __getattr__, __dir__ = exports(
     __name__,
     {
         "_functions": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
-        "adapters._adapt": ("adapt", "to_linear_model"),
-        "adapters._dummies": ("group_dummies",),
-        "adapters.classifiers._additive": ("Additive",),
-        "adapters.classifiers._scorecard": ("scorecard",),
+        "adapters.adapt": ("adapt", "to_linear_model"),
+        "adapters.raw": ("group_dummies",),
+        "adapters.additive": ("Additive",),
+        "adapters.scorecard": ("scorecard",),
         "distributions._completions": ("Background", "Marginals", "Product", "Uniform"),
         "distributions._matching": ("Matching",),
         "explain._explainer": ("SufficientReasonExplainer",),

@@ -26,7 +26,7 @@ from sklearn_probsr import (
     ReasonExplanation,
     SufficientReasonExplainer,
 )
-from sklearn_probsr.adapters._raw_columns import raw_columns
+from sklearn_probsr.adapters.raw import raw_columns
 from sklearn_probsr.cli.models import load_model
 from sklearn_probsr.cli.tables import MOST_ROWS, Table, are_values, open_table
 from sklearn_probsr.exceptions import InvalidInputError
