@@ -53,7 +53,7 @@ try:
 except ImportError:  # another Numba, which compiles and keeps kernels in its own ways
     FunctionCache = JITCodeLibrary = Listener = object
 
-__all__ = ["inlined", "inner", "kernel", "strict_inner", "strict_kernel"]
+__all__ = ["inlined", "inner", "kernel", "loop", "strict_inner", "strict_kernel"]
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -90,6 +90,30 @@ def inner(function: F) -> F:
     """Compile a function that only compiled functions call: no door to Python is built."""
     compiled: F = numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
     return _of_any_number(compiled)
+
+
+def loop(function: F) -> F:
+    """Compile what only compiled functions call, and optimize it before it is linked to them.
+
+    A loop over an array of its own is vectorised so where it may not be within a kernel that has
+    many; elsewhere it takes time and gains nothing.
+    """
+    compiled: Any = numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
+    if hasattr(compiled, "compile") and FunctionCache is not object:
+        plain = compiled.compile
+
+        def compile(sig: Any) -> Any:
+            codegen = compiled.targetctx.codegen()
+            before = codegen._library_class
+            codegen._library_class = _Optimized
+            try:
+                return plain(sig)
+            finally:
+                codegen._library_class = before
+
+        compiled.compile = compile
+    found: F = _of_any_number(compiled)
+    return found
 
 
 def inlined(function: F) -> F:
@@ -395,17 +419,17 @@ def _compiling(codegen: Any) -> Iterator[None]:
 class _Part(JITCodeLibrary):  # type: ignore[misc]
     """A function of which no machine code is made before Python, or another's kernel, asks for it.
 
-    Numba would make that of each function that a kernel is made of, and once more with the kernel.
+    Numba would optimize each function that a kernel is made of and turn it into machine code, and
+    do both once more with the kernel.
     """
 
     _emitted = False
 
     def finalize(self) -> None:
-        """Link what the function calls, and optimize it: loops are vectorised here, if anywhere."""
+        """Link what the function calls."""
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._optimize_final_module()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -429,6 +453,8 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
     def _emit(self) -> None:
         if not self._emitted:
             self._ensure_finalized()
+            self._shared_module = None
+            self._optimize_final_module()
             self._final_module.verify()
             self._finalize_final_module()
             for variable in self._final_module.global_variables:
@@ -439,6 +465,15 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
     def _finalize_final_module(self) -> None:
         super()._finalize_final_module()
         self._emitted = True
+
+
+class _Optimized(_Part):
+    """A function that is optimized by itself."""
+
+    def finalize(self) -> None:
+        """Link what the function calls, and optimize it."""
+        super().finalize()
+        self._optimize_final_module()
 
 
 # Who has waited for so many seconds compiles all the same.

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.jit import inner, kernel
+from sklearn_probsr.core.jit import kernel
+from sklearn_probsr.core.jit import loop as inner
 from sklearn_probsr.rows.kernels import Branches
 
 __all__ = ["refutes"]

@@ -27,7 +27,8 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.jit import inner, kernel
+from sklearn_probsr.core.jit import kernel
+from sklearn_probsr.core.jit import loop as inner
 from sklearn_probsr.rows.duality import refutes
 from sklearn_probsr.rows.kernels import (
     BLOCK,

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.jit import inner, kernel
+from sklearn_probsr.core.jit import kernel
+from sklearn_probsr.core.jit import loop as inner
 
 __all__ = ["Case", "Columns", "Documents", "Members", "add_lifts", "follow", "needs"]
 
