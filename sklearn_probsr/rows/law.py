@@ -485,9 +485,7 @@ class BackgroundLaw(Law):
         """Return the rows before an instance: a table of gains, or those that are gone through."""
         sample = self.distribution.sample
         if sample is None and not self.is_large:
-            return DenseRows(
-                self.decider, self.table, self.floats, self.weights, one, None, self._light
-            )
+            return DenseRows(self, one, self.floats, self.weights, None, self._light)
         return StreamedRows(self, one, sample)
 
     @cached_property
