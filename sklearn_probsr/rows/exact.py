@@ -204,7 +204,7 @@ def _leads(
 ) -> NDArray[np.float64]:
     """Return linear forms of rows, one after the other: BLAS would wait for its threads."""
     each = zip(ahead, start.tolist(), strict=True)
-    return np.stack([np.einsum("ij,j->i", rows, line) + first for line, first in each], axis=1)
+    return np.stack([np.einsum("ij,j->i", rows, line) + first for line, first in each])
 
 
 def leads(
@@ -214,7 +214,7 @@ def leads(
     x: NDArray[np.float64],
     fixed: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Return about how far rows are ahead of each rival (n, R), with some units fixed."""
+    """Return about how far rows are ahead of each rival (R, n), with some units fixed."""
     at = fixed[decider.unit_of]
     with np.errstate(over="ignore", invalid="ignore"):
         known = (lead.ahead[:, at] * x[at]).sum(axis=1) + lead.start
@@ -238,9 +238,9 @@ def kept(
     """
     left = leads(decider, lead, rows, x, fixed)
     with np.errstate(over="ignore", invalid="ignore"):
-        off = _off(lead, most)
-        found = np.asarray((left > off).all(axis=1))
-        open_ones = ~(found | np.asarray((left < -off).any(axis=1)))
+        off = _off(lead, most)[:, None]
+        found = np.asarray((left > off).all(axis=0))
+        open_ones = ~(found | np.asarray((left < -off).any(axis=0)))
     _settle(decider, winner, rows, x, fixed, open_ones, found)
     return found
 
@@ -280,13 +280,14 @@ def kept_along(
     fixed = np.zeros(int(decider.unit_of.max(initial=0)) + 2, dtype=np.bool_)
     with np.errstate(over="ignore", invalid="ignore"):
         left = _leads(rows, lead.ahead, lead.start)
-        off = 2 * _off(lead, most)
+        off = 2 * _off(lead, most)[:, None]
         for k in range(len(order) + 1):
             for j in order[k - 1] if k else ():
                 fixed[decider.unit_of[j]] = True
-                left += lead.ahead[:, j] * x[j] - np.multiply.outer(rows[:, j], lead.ahead[:, j])
-            keeps = np.asarray((left > off).all(axis=1))
-            open_ones = ~(keeps | np.asarray((left < -off).any(axis=1)))
+                ahead = lead.ahead[:, j]
+                left += (ahead * x[j])[:, None] - np.multiply.outer(ahead, rows[:, j])
+            keeps = np.asarray((left > off).all(axis=0))
+            open_ones = ~(keeps | np.asarray((left < -off).any(axis=0)))
             _settle(decider, winner, rows, x, fixed, open_ones, keeps)
             found[k] = weights[keeps].sum()
     return found

@@ -265,7 +265,7 @@ class BackgroundLaw(Law):
     ) -> NDArray[np.float64]:
         """Return about how far a class is ahead of its closest rival in some rows."""
         found = exact.leads(self.decider, self._lead(winner), rows, x, fixed)
-        return np.asarray(found.min(axis=1))
+        return np.asarray(found.min(axis=0))
 
     def _lead(self, winner: Winner) -> exact.Bounds:
         key = int(winner.lines[0])
