@@ -27,7 +27,7 @@ __all__ = ["DenseRows", "Instance", "Light", "StreamedRows", "blocks"]
 _LOOKS = 2**28
 # A table of branches takes no more bytes than these, with several rivals the latter, or than
 # two thirds of the gains: of more rows it has those that have least to spare (Lemma 173).
-FEW_BYTES, RIVAL_BYTES = 3 * 2**20, 2**25
+FEW_BYTES, RIVAL_BYTES = 5 * 2**19, 2**25
 # Numbers of rows that are looked at together.
 PIECE = 2**18
 # Gains of the rows that sets are searched on at first, and of those that are searched for a proof.
@@ -146,9 +146,17 @@ class DenseRows(_Tabled):
         margins = np.empty((many, n), dtype=np.float32)
         gains = np.empty((h, many, n), dtype=np.float32)
         for k, second in enumerate(rivals):  # whole numbers: exact in any order (Proposition 171)
-            more = _ahead(one.known, first, second)[:, None] - _ahead(parts.parts, first, second)
-            gains[:, k] = more[one.units]
-            margins[k] = _ahead(parts.scores, first, second) + more[one.forced].sum(axis=0)
+            own, line = _ahead(one.known, first, second), gains[:, k]
+            np.take(parts.parts[max(first, second)], one.units, axis=0, out=line, mode="clip")
+            if min(first, second) >= 0:
+                lower = parts.parts[min(first, second)][one.units]
+                np.subtract(line, lower, out=line)
+            if first > second:
+                np.negative(line, out=line)
+            line += own[one.units, None]
+            margins[k] = _ahead(parts.scores, first, second)
+            for u in one.forced:
+                margins[k] += own[u] - _ahead(parts.parts[:, u], first, second)
             margins[k] += np.float32(one.doubt - one.winner.loses[k])
         sure = np.float32(2 * one.doubt)
         self.rows = Rows(margins, gains, weights, self._light.weights, sure)
