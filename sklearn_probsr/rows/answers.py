@@ -42,7 +42,7 @@ _TO_IMPROVE, _FOR_BEST, _TO_CLAIM = 2**17, 2**24, 2**26
 # What rows need on their own is told for so many cells, however few may be looked at.
 _FREE = 2**24
 # What is exactly counted costs so many cells of rounded numbers for each of its own.
-_EXACTLY = 4
+_EXACTLY = 32
 # So many gains are few: of these a better set of the same size is looked for.
 _FEW_GAINS = 2**13
 # In so many steps prices are told apart.
@@ -328,10 +328,13 @@ def part_of(rows: Candidates, chosen: Sequence[int], task: Task) -> tuple[int, l
     size = len(chosen)
     prices = Prices(np.ones(size - 1, dtype=np.int64), 1, size - 1, size - 1)
     rest = [[*chosen[:i], *chosen[i + 1 :]] for i in range(size)]
-    if all(rows.searched(prices, part).lost[-1] > rows.spare for part in rest):
+    few = size * rows.gains <= _FREE
+    if few and all(rows.searched(prices, part).lost[-1] > rows.spare for part in rest):
         return 0, []  # without any one of them
     prices = Prices(np.ones(size, dtype=np.int64), 1, size - 1, size - 1)
     looking = _Looking(rows, rows.searched(prices, chosen), _TO_CLAIM, task)
+    if looking.lost_by_price[-1] > rows.spare:
+        return 0, []
     looking.rows = _Part(rows, list(chosen))  # type: ignore[assignment]
     verdict, found, _ = looking.next(size - 1, 0, rows.spare)
     return verdict, [chosen[j] for j in found]

@@ -27,7 +27,6 @@ __all__ = [
     "kept",
     "kept_along",
     "leads",
-    "settle",
     "winner_of",
 ]
 
@@ -123,72 +122,6 @@ def _sign(digits: NDArray[np.int64]) -> int:
     return 1 if carried > 0 or rest > 0 else 0
 
 
-@strict_inner
-def _wins(
-    decider: Decider,
-    winner: Winner,
-    row: NDArray[np.float64],
-    x: NDArray[np.float64],
-    fixed: NDArray[np.bool_],
-    digits: NDArray[np.int64],
-) -> bool:
-    """Tell whether a row has the class, with some units of an instance fixed.
-
-    ``row`` and ``x`` have shape (d,), ``fixed`` (units + 1,); ``digits`` is room to work in.
-    """
-    first = winner.lines[0]
-    for k in range(len(winner.loses)):
-        second = winner.lines[k + 1]
-        ahead, size = 0.0, 0.0
-        for j in range(len(row)):
-            value = x[j] if fixed[decider.unit_of[j]] else row[j]
-            if first >= 0:
-                ahead += decider.weights[first, j] * value
-                size += abs(decider.weights[first, j] * value)
-            if second >= 0:
-                ahead -= decider.weights[second, j] * value
-                size += abs(decider.weights[second, j] * value)
-        if first >= 0:
-            ahead += decider.intercepts[first]
-            size += abs(decider.intercepts[first])
-        if second >= 0:
-            ahead -= decider.intercepts[second]
-            size += abs(decider.intercepts[second])
-        terms = 2 * len(row) + 4
-        if abs(ahead) > terms * (_ROUNDING * size + _UNDERFLOW) and size < np.inf:
-            if ahead < 0.0:
-                return False
-            continue
-        if _sign_before(decider, first, second, row, x, fixed, digits) < winner.loses[k]:
-            return False
-    return True
-
-
-@strict_inner
-def _sign_before(
-    decider: Decider,
-    first: Any,
-    second: Any,
-    row: NDArray[np.float64],
-    x: NDArray[np.float64],
-    fixed: NDArray[np.bool_],
-    digits: NDArray[np.int64],
-) -> int:
-    """Return the sign of what one score is ahead of another, exactly."""
-    digits[:] = np.int64(0)
-    for j in range(len(row)):
-        value = x[j] if fixed[decider.unit_of[j]] else row[j]
-        if first >= 0:
-            _add(digits, 1, decider.weights[first, j], value)
-        if second >= 0:
-            _add(digits, -1, decider.weights[second, j], value)
-    if first >= 0:
-        _add(digits, 1, decider.intercepts[first], 1.0)
-    if second >= 0:
-        _add(digits, -1, decider.intercepts[second], 1.0)
-    return _sign(digits)
-
-
 @strict_kernel
 def _kept(
     decider: Decider,
@@ -199,9 +132,28 @@ def _kept(
     digits: NDArray[np.int64],
     found: NDArray[np.bool_],
 ) -> None:
-    """Write down which rows keep the class, row by row (Proposition 170)."""
+    """Write down which rows keep the class, row by row, before one rival after the other.
+
+    What a score is ahead is added up exactly (Proposition 170); ``digits`` is room to work in.
+    """
+    first, d = winner.lines[0], rows.shape[1]
     for r in range(len(rows)):
-        found[r] = _wins(decider, winner, rows[r], x, fixed, digits)
+        found[r] = True
+        for k in range(len(winner.loses)):
+            second = winner.lines[k + 1]
+            for i in range(len(digits)):
+                digits[i] = 0
+            for j in range(d + 1):  # the last is what scores begin with
+                value = 1.0
+                if j < d:
+                    value = x[j] if fixed[decider.unit_of[j]] else rows[r, j]
+                for line, sign in ((first, 1), (second, -1)):
+                    if line >= 0:
+                        own = decider.weights[line, j] if j < d else decider.intercepts[line]
+                        _add(digits, sign, own, value)
+            if _sign(digits) < winner.loses[k]:
+                found[r] = False
+                break
 
 
 class Bounds(NamedTuple):
@@ -252,7 +204,7 @@ def _leads(
 ) -> NDArray[np.float64]:
     """Return linear forms of rows, one after the other: BLAS would wait for its threads."""
     each = zip(ahead, start.tolist(), strict=True)
-    return np.stack([np.einsum("ij,j->i", rows, line) + first for line, first in each], axis=1)
+    return np.stack([np.einsum("ij,j->i", rows, line) + first for line, first in each])
 
 
 def leads(
@@ -262,7 +214,7 @@ def leads(
     x: NDArray[np.float64],
     fixed: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Return about how far rows are ahead of each rival (n, R), with some units fixed."""
+    """Return about how far rows are ahead of each rival (R, n), with some units fixed."""
     at = fixed[decider.unit_of]
     with np.errstate(over="ignore", invalid="ignore"):
         known = (lead.ahead[:, at] * x[at]).sum(axis=1) + lead.start
@@ -286,14 +238,14 @@ def kept(
     """
     left = leads(decider, lead, rows, x, fixed)
     with np.errstate(over="ignore", invalid="ignore"):
-        off = _off(lead, most)
-        found = np.asarray((left > off).all(axis=1))
-        open_ones = ~(found | np.asarray((left < -off).any(axis=1)))
-    settle(decider, winner, rows, x, fixed, open_ones, found)
+        off = _off(lead, most)[:, None]
+        found = np.asarray((left > off).all(axis=0))
+        open_ones = ~(found | np.asarray((left < -off).any(axis=0)))
+    _settle(decider, winner, rows, x, fixed, open_ones, found)
     return found
 
 
-def settle(
+def _settle(
     decider: Decider,
     winner: Winner,
     rows: NDArray[np.float64],
@@ -328,13 +280,14 @@ def kept_along(
     fixed = np.zeros(int(decider.unit_of.max(initial=0)) + 2, dtype=np.bool_)
     with np.errstate(over="ignore", invalid="ignore"):
         left = _leads(rows, lead.ahead, lead.start)
-        off = 2 * _off(lead, most)
+        off = 2 * _off(lead, most)[:, None]
         for k in range(len(order) + 1):
             for j in order[k - 1] if k else ():
                 fixed[decider.unit_of[j]] = True
-                left += lead.ahead[:, j] * x[j] - np.multiply.outer(rows[:, j], lead.ahead[:, j])
-            keeps = np.asarray((left > off).all(axis=1))
-            open_ones = ~(keeps | np.asarray((left < -off).any(axis=1)))
-            settle(decider, winner, rows, x, fixed, open_ones, keeps)
+                ahead = lead.ahead[:, j]
+                left += (ahead * x[j])[:, None] - np.multiply.outer(ahead, rows[:, j])
+            keeps = np.asarray((left > off).all(axis=0))
+            open_ones = ~(keeps | np.asarray((left < -off).any(axis=0)))
+            _settle(decider, winner, rows, x, fixed, open_ones, keeps)
             found[k] = weights[keeps].sum()
     return found

@@ -264,7 +264,7 @@ class BackgroundLaw(Law):
     ) -> NDArray[np.float64]:
         """Return about how far a class is ahead of its closest rival in some rows."""
         found = exact.leads(self.decider, self._lead(winner), rows, x, fixed)
-        return np.asarray(found.min(axis=1))
+        return np.asarray(found.min(axis=0))
 
     def _lead(self, winner: Winner) -> exact.Bounds:
         key = int(winner.lines[0])
@@ -484,9 +484,7 @@ class BackgroundLaw(Law):
         """Return the rows before an instance: a table of gains, or those that are gone through."""
         sample = self.distribution.sample
         if sample is None and not self.is_large:
-            return DenseRows(
-                self.decider, self.table, self.floats, self.weights, one, None, self._light
-            )
+            return DenseRows(self, one, self.floats, self.weights, None, self._light)
         return StreamedRows(self, one, sample)
 
     @cached_property

@@ -326,7 +326,8 @@ def _order(
     the candidate gains. Gains are (h, R, n), what rows can have is (R, n).
     """
     half = max(float(at[:, at.shape[1] // 2].min()), 1.0)
-    left = np.minimum(beyond - gains, at).min(axis=1)
+    left = beyond - gains
+    left = np.minimum(left, at, out=left).min(axis=1)
     left *= np.float32(-1 / (8 * _WIDTH * half))
     left += np.float32(1.0)
     np.clip(left, np.float32(0.0), np.float32(1.0), out=left)
@@ -427,7 +428,7 @@ class Search:
         """How many bytes a table takes for each of its rows."""
         h, levels = len(self._rows.gains), self.prices.levels
         many = 1 if len(self.reach.at) == 1 else _NEAREST
-        each = 2 * (levels + 1) * (h + 1) + 6 * h + 2 * min(self.prices.most, h) + 16
+        each = 2 * (levels + 1) * (h + 1) + 10 * h + 2 * min(self.prices.most, h) + 16
         return many * each + 4
 
     @property
@@ -471,12 +472,16 @@ class Search:
         self._order = np.arange(h)
         if some:
             self._order = _order(gains, at, beyond, case.weights[:some])
-            sizes = np.abs(gains).sum(axis=0) + np.abs(margins)
+            sizes = np.abs(margins)
+            for line in gains:
+                sizes += np.abs(line)
             steps = math.ceil(float(sizes.max()) / (_LARGEST - h))
             part = np.float32(0.5 ** max(steps - 1, 0).bit_length())
-            margins, gains = np.floor(margins * part), np.ceil(gains[self._order] * part)
-            case.margins[0].reshape(many, n)[:, :some] = margins
-            case.gains.reshape(h, many, n)[:, :, :some] = gains
+            case.margins[0].reshape(many, n)[:, :some] = np.floor(margins * part)
+            gains *= part
+            np.ceil(gains, out=gains)
+            for place, j in enumerate(self._order):  # there is not room for all twice
+                case.gains[place].reshape(many, n)[:, :some] = gains[j]
         best = np.empty((levels + 1, min(_LINE, many * n)), dtype=np.int16)
         _tabulate(case, self._steps[self._order], best)
         self._each = self.prices.each[self._order]

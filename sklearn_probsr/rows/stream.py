@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import Searched, part_of
-from sklearn_probsr.rows.exact import Decider, Winner
+from sklearn_probsr.rows.exact import Winner
 from sklearn_probsr.rows.kernels import Rows, counted, greedy, prune
 from sklearn_probsr.rows.search import Prices, Search, thin_of
-from sklearn_probsr.rows.table import Table
 
 __all__ = ["DenseRows", "Instance", "Light", "StreamedRows", "blocks"]
 
@@ -29,7 +27,7 @@ __all__ = ["DenseRows", "Instance", "Light", "StreamedRows", "blocks"]
 _LOOKS = 2**28
 # A table of branches takes no more bytes than these, with several rivals the latter, or than
 # two thirds of the gains: of more rows it has those that have least to spare (Lemma 173).
-FEW_BYTES, RIVAL_BYTES = 3 * 2**20, 2**25
+FEW_BYTES, RIVAL_BYTES = 5 * 2**19, 2**25
 # Numbers of rows that are looked at together.
 PIECE = 2**18
 # Gains of the rows that sets are searched on at first, and of those that are searched for a proof.
@@ -120,12 +118,11 @@ class DenseRows(_Tabled):
 
     Parameters
     ----------
-    decider : Decider
-    table : Table
-    rows : ndarray of float64, shape (n, d)
-        All rows of the table, or those at some places.
-    weights : ndarray of int64, shape (n,)
+    law : BackgroundLaw
     one : Instance
+    rows : ndarray of float64, shape (n, d)
+        All rows of the law, or those at some places.
+    weights : ndarray of int64, shape (n,)
     at : ndarray of intp or slice or None
         The places; None: all.
     light : Light or None
@@ -134,29 +131,36 @@ class DenseRows(_Tabled):
 
     def __init__(
         self,
-        decider: Decider,
-        table: Table,
+        law: Any,
+        one: Instance,
         rows: NDArray[np.float64],
         weights: NDArray[np.int64],
-        one: Instance,
         at: NDArray[np.intp] | slice | None = None,
         light: Light | None = None,
     ) -> None:
         self._light = Light.of(weights) if light is None else light
         self.units, self.monotone, self.spare = one.units, one.monotone, one.spare
-        parts, (first, *rivals) = table.parts(one.exponent, at), one.winner.lines.tolist()
+        parts, (first, *rivals) = law.table.parts(one.exponent, at), one.winner.lines.tolist()
         many, n, h = len(rivals), len(rows), len(one.units)
         self.cells = many * n
         margins = np.empty((many, n), dtype=np.float32)
         gains = np.empty((h, many, n), dtype=np.float32)
         for k, second in enumerate(rivals):  # whole numbers: exact in any order (Proposition 171)
-            more = _ahead(one.known, first, second)[:, None] - _ahead(parts.parts, first, second)
-            gains[:, k] = more[one.units]
-            margins[k] = _ahead(parts.scores, first, second) + more[one.forced].sum(axis=0)
+            own, line = _ahead(one.known, first, second), gains[:, k]
+            np.take(parts.parts[max(first, second)], one.units, axis=0, out=line, mode="clip")
+            if min(first, second) >= 0:
+                lower = parts.parts[min(first, second)][one.units]
+                np.subtract(line, lower, out=line)
+            if first > second:
+                np.negative(line, out=line)
+            line += own[one.units, None]
+            margins[k] = _ahead(parts.scores, first, second)
+            for u in one.forced:
+                margins[k] += own[u] - _ahead(parts.parts[:, u], first, second)
             margins[k] += np.float32(one.doubt - one.winner.loses[k])
         sure = np.float32(2 * one.doubt)
         self.rows = Rows(margins, gains, weights, self._light.weights, sure)
-        self._exactly, self._one = (decider, one.winner, rows), one
+        self._law, self._one, self._values = law, one, rows
         self._room = np.empty((many + 1, n), dtype=np.float32)
 
     def lost(self, chosen: Any, spare: int) -> int:
@@ -166,10 +170,10 @@ class DenseRows(_Tabled):
         if perhaps > found <= spare:
             fixed = np.zeros(one.known.shape[1] + 1, dtype=np.bool_)
             fixed[one.forced] = fixed[one.units[at]] = True
-            near, keeps = self._room[-1], np.zeros(len(self.rows.weights), dtype=np.bool_)
-            open_ones = (near >= 0) & (near < self.rows.sure)
-            exact.settle(*self._exactly, one.x, fixed, open_ones, keeps)
-            found += self.rows.weights[open_ones & ~keeps].sum()
+            near = self._room[-1]
+            open_ones = np.flatnonzero((near >= 0) & (near < self.rows.sure))
+            keeps = self._law.kept_of(one.winner, self._values[open_ones], one.x, fixed)
+            found += self.rows.weights[open_ones[~keeps]].sum()
         return int(found)
 
     def pruned(self, order: Sequence[int], spare: int) -> tuple[list[int], int]:
@@ -310,7 +314,7 @@ class StreamedRows(_Tabled):
         share = spare * int(weights.sum()) // law.total
         rows = np.ascontiguousarray(law.rows[at], dtype=np.float64)
         one = self._one._replace(spare=share)
-        return DenseRows(law.decider, law.table, rows, weights, one, at)
+        return DenseRows(law, one, rows, weights, at)
 
     def proposals(self, prices: NDArray[np.float32]) -> list[tuple[list[int], bool]]:
         """Return sets that a part of the rows gives, and that all rows confirm.
@@ -386,7 +390,7 @@ class StreamedRows(_Tabled):
         """Return some of the rows before the instance."""
         law = self._law
         rows = np.ascontiguousarray(law.rows[at], dtype=np.float64)
-        return DenseRows(law.decider, law.table, rows, law.weights[at], one, at)
+        return DenseRows(law, one, rows, law.weights[at], at)
 
 
 def blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:

@@ -162,7 +162,7 @@ def test_every_sum_has_room(model: LinearModel | ArgmaxModel, data: st.DataObjec
     units, none = np.arange(d), np.zeros(0, dtype=np.int64)
     exponent, doubt = int(known.exponents[0]), int(known.doubts[0])
     one = Instance(x, winner, exponent, known.parts[0], doubt, units, none, False, 0)
-    seen = DenseRows(law.decider, law.table, law.floats, law.weights, one).rows
+    seen = DenseRows(law, one, law.floats, law.weights).rows
     gains, margins = seen.gains.astype(np.float64), seen.margins.astype(np.float64)
     assert (gains == np.rint(gains)).all()
     assert (np.abs(margins) + np.maximum(gains, 0).sum(axis=0)).max() < 2**24
