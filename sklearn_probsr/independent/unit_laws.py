@@ -145,6 +145,10 @@ class Tables:
             return sharp
         return self._table(_COARSE, _COARSE, size)
 
+    def of_degree(self, degree: int, size: int) -> Table:
+        """Return the table of a degree, or a lower one, that knows sets of so many units."""
+        return self._table(degree, degree, size)
+
     def _table(self, degree: int, nodes: int, size: int, known: int = _SIZE) -> Table:
         n = len(self.shared.centre)
         while known < size:

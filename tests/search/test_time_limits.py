@@ -24,10 +24,6 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.core.options import Effort, Limits
-from sklearn_probsr.laws.rivals._joint_search import Allowance
-from sklearn_probsr.laws.sums._branches import Purse
-from tests.laws.rivals.test_exchange import prover_of
 from tests.rival_classes import DELTA, Rivals, check
 
 CASES: dict[str, Callable[[np.random.Generator], tuple[Any, Any, Any]]] = {}
@@ -115,24 +111,6 @@ def test_whenever_the_time_is_up_claims_hold(looks: int) -> None:
         if looks == 1:
             assert reason.size_lower == 0 or reason.minimality == "minimum"
             assert reason.stopped in {"proved", "time"}
-
-
-def test_a_search_that_is_cut_off_refutes_nothing() -> None:
-    """At whatever branch it is: what reaches the level is among the sets left, or none are told."""
-    case = Rivals(4, units=6)
-    truth = case.truth()
-    least = min(len(s) for s, share in truth.items() if share >= DELTA)
-    told = []
-    for looks in (*range(1, 12), 10**6):
-        with patch("sklearn_probsr.core.options.clock", Striking(looks)):
-            prover = prover_of(case, Effort(prove=True, limits=Limits(rival_sets=1)))
-            search, purse = prover._search, Purse(prover.task)
-            assert search is not None
-            left = search.open_sets(least, Allowance.of(prover.task.effort), purse)
-        told.append(left is not None)
-        assert left is None or any(truth[frozenset(chosen)] >= DELTA for chosen in left)
-    assert told[-1]
-    assert not told[0]
 
 
 def test_a_clock_that_never_strikes_changes_nothing() -> None:
