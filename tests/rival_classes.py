@@ -14,9 +14,9 @@ from unittest import mock
 import numpy as np
 
 from sklearn_probsr import ArgmaxModel, Marginals, Unit, sufficient_reason
-from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.independent import several_classes
+from sklearn_probsr.independent.level import ANY, Level
 from sklearn_probsr.independent.rival_kernels import bound_each
 from sklearn_probsr.independent.several_classes import RivalView
 

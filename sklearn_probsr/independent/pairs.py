@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import strict_inner, strict_kernel
-from sklearn_probsr.engines._vaaler import (
+from sklearn_probsr.independent.vaaler import (
     TAIL,
     TRIG_ERROR,
     UNIT,

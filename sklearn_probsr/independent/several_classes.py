@@ -26,10 +26,11 @@ from scipy.special import ndtr
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import TOL, Row, View
-from sklearn_probsr.engines._level import ANY, Level
-from sklearn_probsr.engines._vaaler import UNIT, coefficient_sum
+from sklearn_probsr.independent.contributions import Listed
 from sklearn_probsr.independent.law import TabledLaw, budget_of
+from sklearn_probsr.independent.level import ANY, Level
 from sklearn_probsr.independent.pairs import (
     DEGREE,
     SCALES,
@@ -42,15 +43,14 @@ from sklearn_probsr.independent.pairs import (
     union_below,
 )
 from sklearn_probsr.independent.rival_kernels import Duels, Rivals, bound_each, open_sets, stacked
+from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.independent.unit_laws import Tables
-from sklearn_probsr.laws._contributions import Listed
-from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.independent.vaaler import UNIT, coefficient_sum
 from sklearn_probsr.laws.rivals._unions import sampled, together
 from sklearn_probsr.laws.sums._certainty import CertainProver
 from sklearn_probsr.laws.sums._sums_rest import LoweredRest
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.search._prover import Prover
+from sklearn_probsr.model.argmax import ArgmaxModel
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["SeveralClasses"]
 

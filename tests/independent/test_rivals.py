@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import ArgmaxModel, Marginals, Unit, sufficient_reason
-from sklearn_probsr.engines._level import ANY
 from sklearn_probsr.extend import law_of
+from sklearn_probsr.independent.level import ANY
 from sklearn_probsr.independent.rival_kernels import bound_each
 from sklearn_probsr.independent.several_classes import SeveralClasses
 from tests.interpreted import WHOLE_RUN, cases

@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.monte_carlo import hoeffding_radius
 from sklearn_probsr.core.view import View
-from sklearn_probsr.engines._samples import hoeffding_radius
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["sampled", "together", "union_below"]
 
