@@ -2,7 +2,7 @@
 
 Two sums of the same independent units have one characteristic function at pairs of nodes:
 ``E exp(2 pi i (k X_u + m Y_u))``. It is multiplied and divided out as that of one sum is
-(Proposition 200), so that one table of a pair serves all rows and all sets. A majorant and a
+(Proposition 360), so that one table of a pair serves all rows and all sets. A majorant and a
 minorant in one variable make those of a product of two arcs (Lemma 82), so that the probability is
 enclosed by sums over pairs of nodes (Proposition 83). Table 3 of docs/guarantees.md is the budget
 of their errors.
@@ -155,7 +155,7 @@ def build_pairs(
 
     References
     ----------
-    Proposition 200, with pairs of nodes in place of nodes; Proposition 83 and Lemma 84.
+    Propositions 83 and 360, Lemma 84; Table 3, lines 3 to 6.
     """
     n, degree = len(states.start) - 1, DEGREE
     size = min(size, n)

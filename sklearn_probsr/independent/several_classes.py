@@ -3,7 +3,7 @@
 A class is kept iff it is kept in every duel. How likely that is is bounded by the duels, one by one
 (Proposition 34), and by pairs of rivals (Proposition 85); where few completions are left they are
 counted, before all rivals at once. A minimum is proved by going through all smaller sets: most are
-refuted by one duel, and those that are not by pairs of rivals (Proposition 149).
+refuted by one duel, and those that are not by pairs of rivals (Proposition 361).
 
 A duel is any law of a model of two classes over the same units: what is asked of it is its view of
 a row, the table of its units (`Tables.plain`), and where a row stands before that.
