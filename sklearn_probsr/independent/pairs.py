@@ -30,7 +30,7 @@ from sklearn_probsr.independent.vaaler import (
 )
 
 __all__ = [
-    "DEGREE",
+    "DEGREES",
     "SCALES",
     "PairTable",
     "States",
@@ -41,10 +41,10 @@ __all__ = [
     "union_below",
 ]
 
-# The degree of both sums.
-DEGREE = 95
+# The degrees of both sums: of the first look, and of a sharper one.
+DEGREES = (47, 95)
 # By how much periods are shortened, and what a sum may leave outside of one.
-SCALES = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6)
+SCALES = (1.0, 1.5, 2.2, 3.2, 4.5)
 _OUTSIDE = 1e-5
 # Chernoff's exponents that are tried, in inverse standard deviations of the sum of all units.
 _EXPONENTS = np.geomspace(1.0, 32.0, 26)
@@ -81,7 +81,7 @@ class PairTable(NamedTuple):
     Attributes
     ----------
     error : float
-        Table 3 from line 3 on.
+        Table 3, lines 3 to 6.
     counts : ndarray of int64, shape (most + 1,)
     node : ndarray of int64, shape (L, 2)
         Of two opposite pairs of nodes there is one, that with k > 0, or k = 0 and m > 0.
@@ -135,8 +135,48 @@ def _factors(
                 im[k] += a * sines[k] + b * cosines[k]
 
 
+@strict_kernel
+def _first_sizes(
+    factor: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    size: int,
+    first: NDArray[np.int64],
+    whole: NDArray[np.float64],
+) -> None:
+    """Write from which size of a set on each pair of nodes matters (Proposition 360).
+
+    That is the first number of smallest factors without which the logarithm of the product is not
+    below a limit; the size and one more if there is none. ``whole`` gets that of all factors.
+    """
+    n, smallest = len(factor), np.empty(size + 1)
+    for a in range(len(limits)):
+        held = 0
+        total = 0.0
+        for u in range(n):
+            x, y = factor[u, 0, a], factor[u, 1, a]
+            log = 0.5 * math.log(max(x * x + y * y, _LEAST * _LEAST))
+            total += log
+            if held < size or (size > 0 and log < smallest[size - 1]):
+                b = min(held, size - 1)
+                while b > 0 and smallest[b - 1] > log:
+                    smallest[b] = smallest[b - 1]
+                    b -= 1
+                smallest[b] = log
+                held = min(held + 1, size)
+        whole[a] = total
+        s = 0
+        while s <= size and total < limits[a]:
+            total -= smallest[min(s, size - 1)] if s < size else 0.0
+            s += 1
+        first[a] = s
+
+
 def build_pairs(
-    states: States, rivals: tuple[int, int], scales: tuple[float, float], size: int
+    states: States,
+    rivals: tuple[int, int],
+    scales: tuple[float, float],
+    degree: int,
+    size: int,
 ) -> PairTable:
     """Tabulate two sums, for every set of up to so many units.
 
@@ -147,7 +187,7 @@ def build_pairs(
         Which duels the sums are of.
     scales : pair of float
         By how much their periods are shortened.
-    size : int
+    degree, size : int
 
     Returns
     -------
@@ -157,40 +197,36 @@ def build_pairs(
     ----------
     Propositions 83 and 360, Lemma 84; Table 3, lines 3 to 6.
     """
-    n, degree = len(states.start) - 1, DEGREE
+    n = len(states.start) - 1
     size = min(size, n)
     turns = [scale * states.turns[j] for scale, j in zip(scales, rivals, strict=True)]
     powers = [_powers(each, degree) for each in turns]
-    k, m = np.meshgrid(np.arange(degree + 1), np.arange(-degree, degree + 1))
-    half = (k > 0) | (m > 0)
-    k, m = k[half], m[half]
-    factor, room = np.empty((n, 2, len(k))), np.empty((2, *half.shape))
+    factor = np.empty((n, 2, 2 * degree + 1, degree + 1))
     for u in range(n):
-        _factors(states.start, states.chance, powers[0], powers[1], u, room)
-        factor[u] = room[:, half]
-    squares = (factor * factor).sum(axis=1)
-    small = squares < _LEAST * _LEAST
-    factor[:, 0][small], factor[:, 1][small] = _LEAST, 0.0
-    squares = np.maximum(squares, _LEAST * _LEAST)
-    logs = 0.5 * np.log(squares)
-    whole_log = logs.sum(axis=0)
-    smallest = np.sort(logs, axis=0)[:size]
-    left = np.concatenate([whole_log[None], whole_log - np.cumsum(smallest, axis=0)])
+        _factors(states.start, states.chance, powers[0], powers[1], u, factor[u])
+    k, m = np.meshgrid(np.arange(degree + 1), np.arange(-degree, degree + 1))
+    k, m, factor = k.ravel(), m.ravel(), factor.reshape(n, 2, -1)
     vaaler, fejer = coefficient_table(np.arange(1.0, degree + 1), degree)
     single = np.concatenate([[1 + 1 / (degree + 1)], vaaler + fejer])
     radius = np.concatenate([[1 / (degree + 1)], fejer])
     move = 2 * (single[k] * single[np.abs(m)] + 2 * radius[k] * radius[np.abs(m)])
-    # A hundredth more than what logarithms are rounded by.
-    moved = move * np.exp(np.minimum(left, 0.0) + 0.01)
-    first = (moved < _LEFT_OUT / degree / len(k)).sum(axis=0)  # sizes grow with what is divided out
+    # A hundredth less than what products may be: more than logarithms are rounded by.
+    limits = np.log(_LEFT_OUT / degree / len(k) / move) - 0.01
+    limits[(k == 0) & (m <= 0)] = np.inf  # their opposites stand for them
+    first, whole_log = np.empty(len(k), dtype=np.int64), np.empty(len(k))
+    _first_sizes(factor, limits, size, first, whole_log)
     lost = whole_log < _SMALLEST_LOG
     most = min(size, int(first[lost].min(initial=size + 1)) - 1)
     counts = np.cumsum(np.bincount(first, minlength=most + 1)[: most + 1]).astype(np.int64)
-    order = np.argsort(first, kind="stable")[: int(counts[-1])]
+    order = np.argsort(first, kind="stable")[: int(counts[-1]) if len(counts) else 0]
+    factor = factor[:, :, order]
+    squares = (factor * factor).sum(axis=1)
+    small = squares < _LEAST * _LEAST
+    factor[:, 0][small], factor[:, 1][small], squares[small] = _LEAST, 0.0, _LEAST * _LEAST
     whole = np.ones(len(order), dtype=np.complex128)
     for u in range(n):
-        whole = whole * (factor[u, 0][order] + 1j * factor[u, 1][order])
-    inverse = factor[:, :, order] / squares[:, None, order]
+        whole = whole * (factor[u, 0] + 1j * factor[u, 1])
+    inverse = factor / squares[:, None]
     inverse[:, 1] *= -1
     reach = sum(float(np.maximum.reduceat(np.abs(each), states.start[:-1]).sum()) for each in turns)
     total = 3 * (2 + 2 * coefficient_sum(degree)) ** 2
@@ -338,12 +374,11 @@ class Windows:
             found[:, at] = each.sum(axis=1) * (1 + _MARGIN) if scale > 1 else TAIL
         return found
 
-    def scales(self, fixed: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return for each set the last scale that leaves little outside, and what that is."""
+    def scale(self, fixed: NDArray[np.bool_]) -> tuple[int, NDArray[np.float64]]:
+        """Return the last scale that leaves little outside for all sets, and what that is."""
         outside = self.outside(fixed)
-        fits = outside <= _OUTSIDE
-        at = len(SCALES) - 1 - np.argmax(fits[:, ::-1], axis=1)
-        return at, outside[np.arange(len(fixed)), at]
+        at = int(np.flatnonzero((outside <= _OUTSIDE).all(axis=0))[-1])
+        return at, outside[:, at]
 
     @property
     def nbytes(self) -> int:

@@ -187,10 +187,15 @@ def fix(
 
 @inner
 def weigh(
-    table: Table, side: float, product: NDArray[np.float64], n: int, out: NDArray[np.float64]
+    vaaler: NDArray[np.float64],
+    fejer: NDArray[np.float64],
+    sign: NDArray[np.float64],
+    side: float,
+    product: NDArray[np.float64],
+    n: int,
+    out: NDArray[np.float64],
 ) -> None:
     """Write what a candidate's line is multiplied with, to give the upper bound with it: (4 n,)."""
-    vaaler, fejer, sign = table.vaaler, table.fejer, table.sign
     re, im, x, y = product[:n], product[n : 2 * n], product[2 * n : 3 * n], product[3 * n :]
     p, q, s, t = out[:n], out[n : 2 * n], out[2 * n : 3 * n], out[3 * n :]
     for i in range(n):
@@ -364,7 +369,7 @@ def sweep(
                         taken[j // _BITS] &= ~(1 << (j % _BITS))
                     continue
         else:
-            weigh(table, side, stack[depth], n, weights)
+            weigh(table.vaaler, table.fejer, table.sign, side, stack[depth], n, weights)
             work += 2 * n + 20
             for p in range(count[depth]):
                 j = ready[depth, p]

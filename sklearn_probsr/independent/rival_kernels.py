@@ -24,7 +24,6 @@ from sklearn_probsr.independent.refute import (
     begin,
     fix,
     set_bounds,
-    sum_up,
     turn,
     weigh,
     width_of,
@@ -179,6 +178,7 @@ def open_sets(
         ranks[j] = j
     for i in range(held):
         whole[i] = forced[i]
+    is_far = rivals.far.shape[1] > 1
     kept = looked = work = depth = 0
     at[0] = -1
     while depth >= 0:
@@ -200,9 +200,9 @@ def open_sets(
             is_open = True
             for q in range(k):
                 j = ranks[q]
-                n, table, scene = nodes[j], _table(duels, j), _scene(rivals, j)
-                side = -1.0 if scene.positive else 1.0
+                n, side = nodes[j], -1.0 if rivals.positive[j] else 1.0
                 if not asked[j]:
+                    table, scene = _table(duels, j), _scene(rivals, j)
                     turn(table, scene, members, n, lines[j])
                     cuts[0, j] = begin(table, scene, forced, n, stack[0, j])
                     base[j] = 0.5 + width_of(table, scene, held + size, n)
@@ -212,21 +212,28 @@ def open_sets(
                     for d in range(depths[j], depth):
                         c = at[d]
                         fix(stack[d, j], lines[j, c], n, stack[d + 1, j])
-                        cuts[d + 1, j] = cuts[d, j] - scene.gain[members[c]]
+                        cuts[d + 1, j] = cuts[d, j] - rivals.gain[j, members[c]]
                         work += 3 * n
                     depths[j] = depth
-                    weigh(table, side, stack[depth, j], n, weights[j])
+                    weigh(
+                        duels.vaaler[j], duels.fejer[j], duels.sign[j], side, stack[depth, j], n,
+                        weights[j],
+                    )  # fmt: skip
                     weighed[j] = True
                     work += 2 * n + 20
                 work += n + 10
-                beta = cuts[depth, j] - scene.gain[members[p]]
+                beta = cuts[depth, j] - rivals.gain[j, members[p]]
                 if abs(beta) < 0.499:
-                    upper = base[j] + side * beta + sum_up(weights[j], lines[j, p], 4 * n)
-                    upper += moved(scene.far, abs(beta) + 2.0 * scene.blur)
+                    upper = base[j] + side * beta
+                    for i in range(4 * n):
+                        upper += weights[j, i] * lines[j, p, i]
+                    if is_far:
+                        upper += moved(rivals.far[j], abs(beta) + 2.0 * rivals.blur[j])
                 else:
                     for i in range(depth):
                         whole[held + i] = members[at[i]]
                     whole[held + depth] = members[p]
+                    table, scene = _table(duels, j), _scene(rivals, j)
                     upper = set_bounds(table, scene, whole, held + size, room)[1]
                 if upper < low:
                     is_open = False

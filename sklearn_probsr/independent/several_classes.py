@@ -14,15 +14,17 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
@@ -32,7 +34,7 @@ from sklearn_probsr.independent.contributions import Listed
 from sklearn_probsr.independent.law import TabledLaw, budget_of
 from sklearn_probsr.independent.level import ANY, Level
 from sklearn_probsr.independent.pairs import (
-    DEGREE,
+    DEGREES,
     SCALES,
     PairTable,
     States,
@@ -55,20 +57,24 @@ from sklearn_probsr.model.enclosure import Enclosure
 __all__ = ["SeveralClasses"]
 
 # The degrees of tables: that which given sets are bounded with, and that which many are.
-_DEGREE, _COARSE = 2**12, 2**7
+_DEGREE, _COARSE = 2**12, 2**6
 # Winners whose tables are kept, and completions that are drawn at once: so many numbers.
 _MOST_WINNERS, _CELLS = 16, 2**20
 # Tables of pairs are made of models with no more states.
 _MOST_STATES = 2**14
 # Pairs of rivals that are ahead less often than this are not looked at.
-_SLIGHT = 3e-4
+_SLIGHT = 1e-3
 # No more completions than this are counted, and whole numbers below this are 64-bit ones.
 _MOST_COUNTED, _SHORT = 2**12, 2**62
 # Losses are no further out than this, in turns.
 _FARTHEST = 10**6
+# Bounds of a duel by its table are no further apart than this, about.
+_WIDE = 4e-4
+# So many of an order are looked at together, then twice as many.
+_PREFIXES = 16
 # A set costs so many nodes at least; so many sets may be left open by duels; so many are bounded at
 # once.
-_EACH, _ROOM, _AT_ONCE = 100, 4096, 256
+_EACH, _ROOM, _AT_ONCE = 400, 2**14, 1024
 # Of sets of so many units all parts are gone through.
 _MOST_PARTS = 16
 
@@ -90,7 +96,7 @@ class Winner:
         self.moving = [j for j, duel in enumerate(duels) if duel.linear.weights.any()]
         self._stacks: dict[tuple[int, int], Duels] = {}
         self._windows: dict[int, Windows] = {}
-        self._pairs: dict[tuple[int, int, int, int, int], PairTable] = {}
+        self._pairs: dict[tuple[int, ...], PairTable] = {}
 
     @cached_property
     def is_tabled(self) -> bool:
@@ -173,16 +179,16 @@ class Winner:
             self._windows[j] = Windows(self.states, j)
         return self._windows[j]
 
-    def pair(self, i: int, j: int, scales: tuple[int, int], size: int) -> PairTable:
+    def pair(self, i: int, j: int, scales: tuple[int, int], degree: int, size: int) -> PairTable:
         """Return the table of two rivals, in periods of some scales."""
-        known = 16
+        known = 8
         while known < size:
             known *= 2
-        key = (i, j, *scales, known)
+        key = (i, j, *scales, degree, known)
         if key not in self._pairs:
             assert self.states is not None
             by = (SCALES[scales[0]], SCALES[scales[1]])
-            self._pairs[key] = build_pairs(self.states, (i, j), by, known)
+            self._pairs[key] = build_pairs(self.states, (i, j), by, degree, known)
         return self._pairs[key]
 
     @property
@@ -467,9 +473,9 @@ class RivalView(View):
             level = ANY if delta is None else Level.around(delta).passed
             lower, upper = self.bounds(units, np.array([len(fixed)]), level)
             found = Enclosure.proved(float(lower[0]), float(upper[0]))
-            if delta is not None and (found >= delta).decided:
-                return found
-            if delta is None and found.width > 0:
+            # Sharper bounds of single duels are asked for only where they may settle it.
+            near = found.width <= _WIDE * len(self.duels)
+            if delta is None or (found >= delta).decided or not near:
                 return found
         each = [duel.enclose(fixed, None, tol) for duel in self.duels]
         return found.intersect(together(each))
@@ -521,61 +527,37 @@ class RivalView(View):
         within = np.arange(units.shape[1]) < sizes[:, None]
         inside[np.nonzero(within)[0], units[within]] = True
         cuts = self.rivals.cut - np.einsum("iu,ju->ij", inside, self.rivals.gain)
-        scales, outside = np.zeros((2, n, k))
+        scales, outside = [0] * k, np.zeros((n, k))
         for j in np.flatnonzero(lost.max(axis=0) > _SLIGHT).tolist():
-            scales[:, j], outside[:, j] = self.shared.windows(j).scales(inside)
+            scales[j], outside[:, j] = self.shared.windows(j).scale(inside)
         pairs = [(a, b) for b in range(k) for a in range(b)]
         weight = high.mean(axis=0)
+        pairs.sort(key=lambda pair: -weight[pair])
         left = np.ones(n, dtype=np.bool_)
-        for a, b in sorted(pairs, key=lambda pair: -weight[pair]):
+        for degree, (a, b) in product(DEGREES if level != ANY else DEGREES[:1], pairs):
             some = np.flatnonzero(left & (high[:, a, b] > _SLIGHT))
-            for at in _alike(scales[some][:, [a, b]]):
-                self._pair(a, b, some[at], units, sizes, cuts, scales, outside, low, high)
+            by = np.array([SCALES[scales[a]], SCALES[scales[b]]])
+            within = by * cuts[:, [a, b]]
+            some = some[np.abs(within[some]).max(axis=1) < 0.5]
             if not len(some):
                 continue
+            table = self.shared.pair(a, b, (scales[a], scales[b]), degree, int(sizes.max()))
+            some = some[sizes[some] < len(table.counts)]
+            blur = float(by @ self.rivals.blur[[a, b]]) + 4 * UNIT
+            # Table 3, lines 1 and 2. Either reading of a moved value is possible (Proposition 166).
+            slack = outside[some, a] + outside[some, b]
+            slack += 24 * (degree + 1) * (1 + coefficient_sum(degree)) * blur
+            slack += 2 * (self.rivals.far[a, -1] + self.rivals.far[b, -1])
+            found = np.empty((len(some), 2))
+            bound_pairs(table, units[some], sizes[some], within[some], slack, found)
+            for one, other in ((a, b), (b, a)):
+                low[some, one, other] = np.maximum(low[some, one, other], found[:, 0])
+                high[some, one, other] = np.minimum(high[some, one, other], found[:, 1])
             below = 0.0 if self._apart else union_below(least[some], high[some])
-            upper[some] = 1.0 - below
-            lower[some] = 1.0 - union_above(lost[some], low[some])
+            upper[some] = np.minimum(upper[some], 1.0 - below)
+            lower[some] = np.maximum(lower[some], 1.0 - union_above(lost[some], low[some]))
             left[some] = (lower[some] < level.high) & (upper[some] >= level.low)
         return lower, upper
-
-    def _pair(
-        self,
-        a: int,
-        b: int,
-        some: NDArray[np.intp],
-        units: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-        cuts: NDArray[np.float64],
-        scales: NDArray[np.float64],
-        outside: NDArray[np.float64],
-        low: NDArray[np.float64],
-        high: NDArray[np.float64],
-    ) -> None:
-        """Bound how likely two rivals are ahead, for sets whose periods have the same scales."""
-        assert self.rivals is not None
-        i, j = int(scales[some[0], a]), int(scales[some[0], b])
-        by = np.array([SCALES[i], SCALES[j]])
-        within = by * cuts[some][:, [a, b]]
-        some, within = (
-            some[np.abs(within).max(axis=1) < 0.5],
-            within[np.abs(within).max(axis=1) < 0.5],
-        )
-        table = self.shared.pair(a, b, (i, j), int(sizes.max()))
-        known = sizes[some] < len(table.counts)
-        some, within = some[known], within[known]
-        if not len(some):
-            return
-        blur = float(by @ self.rivals.blur[[a, b]]) + 4 * UNIT
-        # Table 3, lines 1 and 2. Either reading of a moved value is possible (Proposition 166).
-        slack = outside[some, a] + outside[some, b]
-        slack += 24 * (DEGREE + 1) * (1 + coefficient_sum(DEGREE)) * blur
-        slack += 2 * (self.rivals.far[a, -1] + self.rivals.far[b, -1])
-        found = np.empty((len(some), 2))
-        bound_pairs(table, units[some], sizes[some], within, slack, found)
-        for one, other in ((a, b), (b, a)):
-            low[some, one, other] = np.maximum(low[some, one, other], found[:, 0])
-            high[some, one, other] = np.minimum(high[some, one, other], found[:, 1])
 
     def answer(self, fixed: Collection[int], tol: float) -> Enclosure:
         """Enclose the guarantee of a set for a reader.
@@ -584,15 +566,6 @@ class RivalView(View):
         with a confidence.
         """
         return sampled(self, fixed, self.enclose(fixed, None, tol))
-
-
-def _alike(rows: NDArray[np.float64]) -> list[NDArray[np.intp]]:
-    """Return the places of equal rows, group by group."""
-    if not len(rows):
-        return []
-    _, which = np.unique(rows, axis=0, return_inverse=True)
-    which = which.ravel()
-    return [np.flatnonzero(which == g) for g in range(int(which.max()) + 1)]
 
 
 class RivalProver(Prover):
@@ -627,7 +600,7 @@ class RivalProver(Prover):
         found: list[bool | None] = []
         for chosen, low, high in zip(sets, lower.tolist(), upper.tolist(), strict=True):
             verdict = True if low >= level.high else False if high < level.low else None
-            if verdict is None and not self.task.is_over:
+            if verdict is None:
                 verdict = super().verdict(chosen)
             found.append(verdict)
         return found
@@ -653,9 +626,14 @@ class RivalProver(Prover):
         """Return the shortest prefix of an order that is seen to reach the level."""
         if self.rivals.rivals is None:
             return super().prefix(order)
-        prefixes = [order[:k] for k in range(len(order) + 1)]
-        verdicts = self.verdicts(prefixes)
-        return prefixes[verdicts.index(True)] if True in verdicts else None
+        first, last = 0, _PREFIXES
+        while first <= len(order):
+            prefixes = [order[:k] for k in range(first, min(last, len(order)) + 1)]
+            verdicts = self.verdicts(prefixes)
+            if True in verdicts:
+                return prefixes[verdicts.index(True)]
+            first, last = last + 1, 2 * last
+        return None
 
     # --- the sets of a size ------------------------------------------------------------------
 
@@ -664,13 +642,11 @@ class RivalProver(Prover):
 
         Where they are too many, no set is smaller than the smallest of a duel (Lemma 80).
         """
-        asked = False
+        n, least = len(self.members), self.least
+        if sum(math.comb(n, k) for k in range(least, size)) * _EACH > self._budget.work:
+            self._raise_by_duels(size)
         while self.least < size and not self.task.is_late:
             left = self._open(self.members, self.least)
-            if left is None and not asked:
-                asked = True
-                self._raise_by_duels(size)
-                continue
             verdict, found = (None, set()) if left is None else self.first_of(left)
             if verdict is not False:
                 self._ended = self.least, verdict, found
@@ -678,19 +654,23 @@ class RivalProver(Prover):
             self.least += 1
 
     def _raise_by_duels(self, size: int) -> None:
-        for law, view in zip(self.rivals.shared.duels, self.rivals.duels, strict=True):
+        """Raise ``least`` to what is proved of the smallest set of any duel."""
+        row, task = self.rivals.row[None, :], replace(self.task, max_size=None)
+        for law in self.rivals.shared.duels:
             if self.least < size and not self.task.is_late:
-                alone = law.prover(view, self.task)
-                alone.least = self.least
-                refuted = alone.look(size - 1)[0] is False
-                self.least = size if refuted else max(self.least, min(alone.least, size))
+                found = Found.empty(1, self.rivals.n_units)
+                law.together(row, task, found)
+                self.least = max(self.least, min(int(found.size_lower[0]) - len(self.forced), size))
 
     def look(self, size: int) -> tuple[bool | None, set[int]]:
         """Look for a set of at most ``size`` members: what was found when sizes were gone up."""
         if self._ended is None:
             return super().look(size)
         at, verdict, found = self._ended
-        return (verdict, found) if at <= size else (None, set())
+        if verdict is None and at < size and not self.task.is_late:
+            left = self._open(self.members, size)
+            verdict, found = (None, set()) if left is None else self.first_of(left)
+        return (verdict, found) if verdict and at <= size else (None, set())
 
     def first_of(self, sets: Iterable[Collection[int]]) -> tuple[bool | None, set[int]]:
         """Look at sets: the first that reaches the level, or what is proved of all."""

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_probsr.independent import pairs
 from sklearn_probsr.independent.pairs import (
     SCALES,
     States,
@@ -31,8 +30,8 @@ STATE = st.tuples(NUMBERS, NUMBERS, st.integers(1, 5))
 class Sums:
     """Independent units, what they add to two sums, and the exact law of the sums."""
 
-    def __init__(self, units: list[Unit]) -> None:
-        self.units = units
+    def __init__(self, units: list[Unit], degree: int = 63) -> None:
+        self.units, self.degree = units, degree
         self.law = _law(units)
         chances = [often / sum(s[2] for s in unit) for unit in units for *_, often in unit]
         start = np.cumsum([0, *map(len, units)]).astype(np.int64)
@@ -61,7 +60,7 @@ class Sums:
 
     def bounds(self, cuts: tuple[Fraction, Fraction], fixed: list[int]) -> tuple[float, float]:
         """Bound that by the table of all units."""
-        table = build_pairs(self.states, (0, 1), (1.0, 1.0), len(self.units))
+        table = build_pairs(self.states, (0, 1), (1.0, 1.0), self.degree, len(self.units))
         free = [u for u in range(len(self.units)) if u not in fixed]
         at = [
             float((c - sum(means[u] for u in free)) / period)
@@ -121,7 +120,7 @@ def test_many_units_are_told_to_two_digits(values: int, monkeypatch: pytest.Monk
     fixed = [3, 5]
     free = [u for u in range(24) if u not in fixed]
     for degree in (63, 127):
-        monkeypatch.setattr(pairs, "DEGREE", degree)
+        sums.degree = degree
         means = [sum(own[u] for u in free) for _, own, _ in sums.sides]
         cuts = (means[0] - Fraction(21, 2), means[1] - Fraction(17, 2))
         lower, upper = sums.bounds(cuts, fixed)
@@ -138,7 +137,7 @@ def test_nodes_that_are_left_out_are_counted() -> None:
         [np.tile(t, 100) / 60.0 for t in ([1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0])]
     )
     states = States(start, np.full(400, 0.25), turns)
-    table = build_pairs(states, (0, 1), (1.0, 1.0), 0)
+    table = build_pairs(states, (0, 1), (1.0, 1.0), 95, 0)
     assert len(table.node) < 2000  # of 18,000
     found = np.empty((1, 2))
     bound_pairs(

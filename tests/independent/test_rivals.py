@@ -56,7 +56,7 @@ def test_tables_enclose_every_guarantee(pairs_alone: bool) -> None:
             sets, decided, false = told(case, DELTA, every=5)
             assert not false
             asked, known = asked + sets, known + decided
-    assert known > 0.9 * asked
+    assert known > 0.8 * asked
 
 
 def test_what_tables_claim_holds() -> None:
