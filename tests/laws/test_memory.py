@@ -183,7 +183,7 @@ def test_completions_of_several_classes_are_drawn_in_pieces():
     row = rng.integers(0, 2, d).astype(bool)
     winner = int(model.winners(row[None])[0])
     tracemalloc.start()
-    law._kept(row, winner, [[0, 1]], 5_000, np.random.default_rng(0))
+    law.draw(row, winner, [[0, 1]], 5_000, np.random.default_rng(0))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6
