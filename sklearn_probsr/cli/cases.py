@@ -30,7 +30,7 @@ from sklearn_probsr.adapters._raw_columns import raw_columns
 from sklearn_probsr.cli.models import load_model
 from sklearn_probsr.cli.tables import MOST_ROWS, Table, are_values, open_table
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain.jobs._progress import progress
+from sklearn_probsr.explain.jobs import progress
 from sklearn_probsr.model.numbers import listing
 from sklearn_probsr.report.comparison._compare import compare_explained
 from sklearn_probsr.results._checked_json import refusing

@@ -29,7 +29,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model import _sparse
+from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.model.sparse import SparseRows, one_row, sparse_rows
 from tests.explained import same_reasons
 

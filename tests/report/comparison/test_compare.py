@@ -330,7 +330,7 @@ def test_what_dependence_matters_is_told_if_asked_for():
 
 def test_a_column_that_cannot_be_had_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Where certainty is not proved, the others are told, with the reason, everywhere."""
-    from sklearn_probsr.explain.jobs._batches import Question
+    from sklearn_probsr.explain.jobs import Question
 
     answer = Question.answer
 
