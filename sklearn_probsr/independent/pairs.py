@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 # The degrees of both sums: of the first look, and of a sharper one.
-DEGREES = (47, 95)
+DEGREES = (47, 143)
 # By how much periods are shortened, and what a sum may leave outside of one.
 SCALES = (1.0, 1.5, 2.2, 3.2, 4.5)
 _OUTSIDE = 1e-5
