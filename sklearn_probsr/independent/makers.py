@@ -27,9 +27,9 @@ _LARGEST = 1e100
 def independent(model: Any, distribution: Any, source: Source) -> Law:
     """Return the law of independent units, of two classes or of several."""
     if isinstance(model, ArgmaxModel):
-        from sklearn_probsr.laws.rivals._duels import IndependentDuels
+        from sklearn_probsr.independent.several_classes import SeveralClasses
 
-        return IndependentDuels(model, distribution, source)
+        return SeveralClasses(model, distribution, source)
     from sklearn_probsr.independent.law import TabledLaw
 
     return TabledLaw(model, distribution, source)

@@ -16,8 +16,8 @@ from scipy.special import ndtr
 
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import TOL, Row
-from sklearn_probsr.laws.rivals._rival_costs import sampled, together
 from sklearn_probsr.laws.rivals._summed_pairs import Summed, some_ahead
+from sklearn_probsr.laws.rivals._unions import sampled, together
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws, completed
 from sklearn_probsr.laws.sums._thin_view import Ranks, ThinCosts, may_move, open_to
 from sklearn_probsr.model.argmax import ArgmaxModel

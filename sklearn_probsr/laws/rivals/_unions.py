@@ -1,16 +1,26 @@
 """Unions: how likely some rival is ahead, from each of them and from pairs of them.
 
-Bounds of Bonferroni's kind. From below: Dawson and Sankoff's, of the best sub-family (Lemma 86).
-From above: Hunter's, by a tree of pairs (Lemma 87).
+A bound of Bonferroni's kind from below: Dawson and Sankoff's, of the best sub-family (Lemma 86).
+And what is known of a class from what is known of its duels, with samples where that is little.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["union_above", "union_below"]
+from sklearn_probsr.core.monte_carlo import hoeffding_radius
+from sklearn_probsr.core.view import View
+from sklearn_probsr.model.enclosure import Enclosure
 
+__all__ = ["sampled", "together", "union_below"]
+
+# Guarantees whose proved bounds are further apart are sampled as well, so often, at this risk
+# (Corollary 27).
+_FAR_APART, _SAMPLES, _RISK = 0.02, 100_000, 1e-6
 # More than what sums and products of at most twelve probabilities are rounded by.
 _ROUNDED = 1e-13
 # Sub-families of so many events are all tried.
@@ -33,15 +43,23 @@ def union_below(single: NDArray[np.float64], pair: NDArray[np.float64]) -> float
     return max(best - _ROUNDED, 0.0)
 
 
-def union_above(single: NDArray[np.float64], pair: NDArray[np.float64]) -> float:
-    """Bound a union from above, by upper bounds of events and lower bounds of their pairs."""
-    n, total = len(single), float(single.sum())
-    joined, gain = np.zeros(n, dtype=np.bool_), np.zeros(n)
-    joined[:1] = True
-    gain[:] = pair[0] if n else gain
-    for _ in range(n - 1):  # the heaviest tree, by its heaviest edge to what is joined (Prim)
-        at = int(np.argmax(np.where(joined, -1.0, gain)))
-        total -= max(float(gain[at]), 0.0)
-        joined[at] = True
-        gain = np.maximum(gain, pair[at])
-    return total + _ROUNDED * n
+def sampled(view: View, fixed: Collection[int], known: Enclosure) -> Enclosure:
+    """Draw completions where bounds of a set are far apart; what they say has a confidence."""
+    if known.width <= _FAR_APART:
+        return known
+    rng = np.random.default_rng(0)  # the same question has the same answer
+    share = float(view.kept(list(fixed), [], _SAMPLES, rng)[0] / _SAMPLES)
+    radius = hoeffding_radius(_SAMPLES, _RISK)
+    lower, upper = max(known.lower, share - radius), min(known.upper, share + radius)
+    # But for the risk, the two overlap.
+    return Enclosure(min(lower, upper), max(lower, upper), 1 - _RISK)
+
+
+def together(each: Iterable[Enclosure]) -> Enclosure:
+    """Enclose the probability of winning every duel (Proposition 34)."""
+    lost, least = Fraction(0), Fraction(1)
+    for known in each:
+        below, above = known.ends()
+        lost += 1 - below
+        least = min(least, above)
+    return Enclosure.between(max(1 - lost, Fraction(0)), least)

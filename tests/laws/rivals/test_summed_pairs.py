@@ -9,9 +9,9 @@ from scipy import sparse
 
 from sklearn_probsr import ArgmaxModel, Marginals, Unit
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws.rivals._rival_costs import together
 from sklearn_probsr.laws.rivals._summed_pairs import summed_duel
 from sklearn_probsr.laws.rivals._thin_duels import ThinDuels
+from sklearn_probsr.laws.rivals._unions import together
 from tests.interpreted import long_loops
 from tests.thin_units import few_are_thin
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -11,32 +12,25 @@ import pytest
 
 from sklearn_probsr import ArgmaxModel, Marginals, Unit, sufficient_reason
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws.rivals._duels import IndependentDuels
-from sklearn_probsr.laws.rivals._pairs import PairedSets
-from tests.rival_classes import DELTA, Rivals, check, pairs_alone, told_by_pairs
+from sklearn_probsr.independent.level import ANY
+from sklearn_probsr.independent.rival_kernels import bound_each
+from sklearn_probsr.independent.several_classes import SeveralClasses
+from tests.interpreted import WHOLE_RUN, cases
+from tests.rival_classes import DELTA, Rivals, check, nothing_counted, tables_alone, told
 
 
-@pytest.fixture
-def by_spectra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let small cases take the path of large ones."""
-    monkeypatch.setattr("sklearn_probsr.laws.sums._independent.are_few", lambda _: False)
-    monkeypatch.setattr("sklearn_probsr.laws.rivals._joint_counts._MOST", 0)
-
-
-@pytest.mark.usefixtures("by_spectra")
 @pytest.mark.parametrize("seed", range(12))
 def test_no_set_is_smaller_than_that_of_a_duel(seed: int) -> None:
     """The lower bound of the size is at least that of every duel, and holds before all rivals."""
     case = Rivals(seed)
-    reason = check(case, DELTA)
-    row = case.model.check_row(case.x)
-    law = law_of(case.model, case.law)
-    for duel in law.against(law.view(row).winner):
+    with nothing_counted():
+        reason = check(case, DELTA)
+    view = law_of(case.model, case.law).view(case.model.check_row(case.x))
+    for duel in view.shared.duels:
         alone = sufficient_reason(duel.linear, case.x, delta=DELTA, distribution=case.law)
         assert min(alone.size_lower, reason.size) <= reason.size_lower
 
 
-@pytest.mark.usefixtures("by_spectra")
 def test_a_duel_bounds_the_size_where_no_set_was_refuted_before() -> None:
     """Sixty features: far more sets than could be gone through, and one duel needs several."""
     rng = np.random.default_rng(0)
@@ -52,30 +46,30 @@ def test_a_duel_bounds_the_size_where_no_set_was_refuted_before() -> None:
     assert all(4 <= least <= size for least, size in sizes)
 
 
-def test_pairs_alone_enclose_every_guarantee() -> None:
-    """With nothing known but single rivals and pairs: what pairs say is right, and is something."""
-    asked = told = 0
-    with pairs_alone():
-        for seed in range(48):
+@pytest.mark.parametrize("pairs_alone", [False, True])
+def test_tables_enclose_every_guarantee(pairs_alone: bool) -> None:
+    """With nothing known but tables, or pairs of rivals: what they say is right, and something."""
+    asked = known = 0
+    with tables_alone(pairs_alone):
+        for seed in cases(3000 if WHOLE_RUN else 48):
             case = Rivals(seed, units=4 + seed % 3, values=2 + seed % 2, classes=3 + seed % 4)
-            sets, known, false = told_by_pairs(case, DELTA, every=5)
+            sets, decided, false = told(case, DELTA, every=5)
             assert not false
-            asked, told = asked + sets, told + known
-    assert asked > 300
-    assert told > 0.4 * asked
+            asked, known = asked + sets, known + decided
+    assert known > 0.9 * asked
 
 
-def test_what_pairs_alone_claim_holds() -> None:
-    """A search that asks nothing else: guarantees, and that nothing can be left out."""
+def test_what_tables_claim_holds() -> None:
+    """A search that asks nothing else: guarantees, minima, and that nothing can be left out."""
     words = []
-    with pairs_alone():
-        for seed in range(24):
-            case = Rivals(seed, units=4 + seed % 2, values=2 + seed % 2, classes=3 + seed % 4)
-            words.append(check(case, DELTA).minimality)
-    assert sum(not word.startswith("near-") for word in words) >= 8
+    for seed in cases(3000 if WHOLE_RUN else 48):
+        case = Rivals(seed, units=4 + seed % 3, values=2 + seed % 2, classes=3 + seed % 4)
+        with nothing_counted():
+            delta = (DELTA, Fraction(1, 2), Fraction(9, 10))[seed % 3]
+            words.append(check(case, delta).minimality)
+    assert words.count("minimum") >= 0.8 * len(words)
 
 
-@pytest.mark.usefixtures("by_spectra")
 def test_pairs_prove_what_single_duels_leave_open() -> None:
     """Forty features and five classes: nothing can be left out, and the bounds say so."""
     rng = np.random.default_rng(3)
@@ -89,36 +83,17 @@ def test_pairs_prove_what_single_duels_leave_open() -> None:
     for row in rows[:3]:
         reason = sufficient_reason(model, row, distribution=law.distribution)
         view = law.view(model.check_row(row))
-        narrow, wide = view.enclose(reason.features), view.glance(reason.features)
-        assert narrow.width < 0.7 * wide.width
+        units, sizes = np.array([sorted(reason.features)]), np.array([reason.size])
+        each = np.empty((1, 4, 2))
+        bound_each(view.shared.stack(reason.size), view.rivals, units, sizes, each)
+        wide = each[0, :, 1].min() - (1 - (1 - each[0, :, 0]).sum())
+        lower, upper = view.bounds(units, sizes, ANY)
+        assert upper[0] - lower[0] < 0.7 * wide
         proved += reason.minimality == "subset-minimal"
     assert proved >= 2
 
 
-@pytest.mark.usefixtures("by_spectra")
-def test_a_plane_serves_all_sets_of_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What all sets leave free is multiplied once, be they made of many or of few of its facts."""
-    built: list[tuple[int, ...]] = []
-    make = PairedSets._plane
-
-    def counted(self: PairedSets, *key: int) -> Any:
-        built.append(key) if key not in self._planes else None
-        return make(self, *key)
-
-    monkeypatch.setattr(PairedSets, "_plane", counted)
-    monkeypatch.setattr("sklearn_probsr.laws.rivals._rival_costs._SLIGHT", (0.0,) * 3)
-    case = Rivals(1, units=8, classes=5)
-    view = law_of(case.model, case.law).view(case.model.check_row(case.x))
-    view.pairs.settle(range(8))
-    for size in (7, 1, 4):
-        for first in range(9 - size):
-            view.enclose(range(first, first + size))
-    assert built
-    assert len(built) == len(set(built))
-
-
-@pytest.mark.usefixtures("by_spectra")
-def test_planes_belong_to_one_instance() -> None:
+def test_tables_are_the_same_for_all_rows() -> None:
     """What was asked of another instance, before or at the same time, does not move a bound."""
     rng = np.random.default_rng(3)
     rows = rng.integers(0, 3, (200, 20)).astype(float)
@@ -128,12 +103,12 @@ def test_planes_belong_to_one_instance() -> None:
     asked = [model.check_row(row) for row in rows[:8]]
 
     known = law_of(model, Marginals.fit(rows))
-    assert isinstance(known, IndependentDuels)
+    assert isinstance(known, SeveralClasses)
 
-    def fresh() -> IndependentDuels:
-        return IndependentDuels(model, known.distribution, known.source)
+    def fresh() -> SeveralClasses:
+        return SeveralClasses(model, known.distribution, known.source)
 
-    def bounds(law: IndependentDuels, row: Any) -> list[tuple[float, float]]:
+    def bounds(law: SeveralClasses, row: Any) -> list[tuple[float, float]]:
         view = law.view(row)
         found = [view.enclose(range(first, first + 6)) for first in (0, 3, 9)]
         return [(one.lower, one.upper) for one in found]
