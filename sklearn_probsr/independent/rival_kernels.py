@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
-from sklearn_probsr.engines.sums._far import moved
 from sklearn_probsr.independent.refute import (
     Budget,
     Scene,
@@ -28,7 +27,7 @@ from sklearn_probsr.independent.refute import (
     weigh,
     width_of,
 )
-from sklearn_probsr.independent.spectrum import Table
+from sklearn_probsr.independent.spectrum import Table, moved
 
 __all__ = ["Duels", "Rivals", "bound_each", "open_sets", "stacked"]
 

@@ -30,8 +30,8 @@ from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import TOL, Row, View
-from sklearn_probsr.independent.contributions import Listed
-from sklearn_probsr.independent.law import TabledLaw, budget_of
+from sklearn_probsr.independent.exact import CertainProver
+from sklearn_probsr.independent.law import LoweredRest, TabledLaw, budget_of
 from sklearn_probsr.independent.level import ANY, Level
 from sklearn_probsr.independent.pairs import (
     DEGREES,
@@ -46,11 +46,9 @@ from sklearn_probsr.independent.pairs import (
 )
 from sklearn_probsr.independent.rival_kernels import Duels, Rivals, bound_each, open_sets, stacked
 from sklearn_probsr.independent.sources import Source
-from sklearn_probsr.independent.unit_laws import Tables
+from sklearn_probsr.independent.unit_laws import Contributions, Tables
 from sklearn_probsr.independent.vaaler import UNIT, coefficient_sum
 from sklearn_probsr.laws.rivals._unions import sampled, together
-from sklearn_probsr.laws.sums._certainty import CertainProver
-from sklearn_probsr.laws.sums._sums_rest import LoweredRest
 from sklearn_probsr.model.argmax import ArgmaxModel
 from sklearn_probsr.model.enclosure import Enclosure
 
@@ -98,16 +96,10 @@ class Winner:
         self._windows: dict[int, Windows] = {}
         self._pairs: dict[tuple[int, ...], PairTable] = {}
 
-    @cached_property
-    def is_tabled(self) -> bool:
-        """Whether floats can tell the numbers of all duels apart."""
-        return bool(self.moving) and all(self.duels[j].tables is not None for j in self.moving)
-
     @property
     def tables(self) -> list[Tables]:
         """What the rows have before each rival that moves."""
-        tables = (self.duels[j].tables for j in self.moving)
-        return [each for each in tables if each is not None]
+        return [self.duels[j].tables for j in self.moving]
 
     def stack(self, size: int, degree: int = _DEGREE) -> Duels:
         """Return the tables of all duels that know sets of so many units."""
@@ -121,7 +113,7 @@ class Winner:
 
     def rivals(self, row: Row) -> Rivals | None:
         """Return a row before the tables; None if it is too far out for them."""
-        if not self.is_tabled:
+        if not self.moving:
             return None
         tables = self.tables
         seen = [each.look(row[None, :], True) for each in tables]
@@ -144,10 +136,10 @@ class Winner:
     @cached_property
     def states(self) -> States | None:
         """The states of units before all rivals; None where they are not listed, or many."""
-        if not self.is_tabled or not all(
-            isinstance(duel.contributions, Listed) and duel.contributions.atoms <= _MOST_STATES
-            for duel in self.duels
-        ):
+        listed = self._listed
+        if not self.moving or listed is None:
+            return None
+        if any(sum(map(len, seen.values or ())) > _MOST_STATES for seen in listed):
             return None
         chances = [each for _, each in self.source.worths(self.duels[0].linear)]
         if sum(map(len, chances)) > _MOST_STATES:
@@ -161,15 +153,13 @@ class Winner:
 
     def _turns(self, duel: TabledLaw, there: list[NDArray[np.bool_]]) -> list[float]:
         """Return what every state adds in a duel, in turns around its unit's mean."""
-        assert duel.tables is not None
-        shared, scale, turns = duel.tables.shared, duel.contributions.scale, []
+        tables, turns = duel.tables, []
         each = zip(self.source.worths(duel.linear), there, strict=True)
         for u, ((values, _), occurs) in enumerate(each):
-            (least, most), centre = shared.ends[u], float(shared.centre[u])
             for value, is_there in zip(values, occurs.tolist(), strict=True):
-                if is_there:
-                    held = max(min(value / scale, most), least)
-                    turns.append(float((held - least) / shared.period) - centre)
+                if is_there:  # what is far out is held where the tables hold it
+                    gain = tables.worth(u, value)[0]
+                    turns.append(max(min(gain, float(tables.above[u])), -float(tables.below[u])))
         return turns
 
     def windows(self, j: int) -> Windows:
@@ -203,11 +193,10 @@ class Winner:
     # --- few completions ---------------------------------------------------------------------
 
     @cached_property
-    def _listed(self) -> list[Listed] | None:
+    def _listed(self) -> list[Contributions] | None:
         """The contributions of each duel; None where their values are not listed."""
         each = [duel.contributions for duel in self.duels]
-        listed = [seen for seen in each if isinstance(seen, Listed)]
-        return listed if len(listed) == len(each) else None
+        return None if any(seen.values is None for seen in each) else each
 
     @cached_property
     def _varying(self) -> frozenset[int]:
@@ -384,7 +373,7 @@ class RivalView(View):
         if self.rivals is not None:
             moving, shared = self.shared.moving, self.shared
             each_less = [
-                losses[j] / shared.duels[j].contributions.scale / tables.shared.period
+                losses[j] / shared.duels[j].contributions.scale / tables.turn
                 for j, tables in zip(moving, shared.tables, strict=True)
             ]
             less = np.array([float(min(one, _FARTHEST)) for one in each_less])

@@ -281,8 +281,8 @@ def no_spectra(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a probability is computed")
 
-    monkeypatch.setattr("sklearn_probsr.laws.sums._independent.Shared.of", refuse)
-    monkeypatch.setattr("sklearn_probsr.laws.sums._costs.enclose_finite", refuse)
+    monkeypatch.setattr("sklearn_probsr.independent.unit_laws.build", refuse)
+    monkeypatch.setattr("sklearn_probsr.independent.law.enclose_finite", refuse)
 
 
 @given(models(4), st.data())

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
-from sklearn_probsr.engines.sums._crowd import Crowd, crowd_factors
+from sklearn_probsr.independent.spectrum import by_moments
 from sklearn_probsr.independent.vaaler import UNIT, sin_cos_turns
 
 __all__ = ["least_decays", "log_moments", "thin_factors", "thin_product"]
@@ -158,8 +158,8 @@ def least_decays(
     total = float(masses.sum())
     if not total:
         return np.zeros(degree)
-    waves, error = crowd_factors(Crowd(turns, masses / total, 1.0, 0.0, 0.0), degree)
+    waves, error = by_moments(turns, masses / total, degree)
     reach = float(np.abs(turns).max())
     off = error + 64 * UNIT * (degree * reach + len(turns))
-    decays: NDArray[np.float64] = total * (1.0 - waves[:, 0] - off)
+    decays: NDArray[np.float64] = total * (1.0 - waves[0] - off)
     return decays

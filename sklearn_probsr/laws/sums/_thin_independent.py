@@ -14,7 +14,7 @@ from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import MOST_MIXED, Task
 from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import Row, View
-from sklearn_probsr.laws.sums._certainty import CertainProver
+from sklearn_probsr.independent.exact import CertainProver
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 from sklearn_probsr.laws.sums._thin_path import first_along
 from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum

@@ -15,14 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.cache import Memo
-from sklearn_probsr.engines.sums._spectrum import (
-    DROPPED,
-    FEJER,
-    VAALER,
-    Spectrum,
-    set_bounds,
-    with_signs,
-)
 from sklearn_probsr.engines.sums._thin import (
     least_decays,
     thin_factors,
@@ -43,6 +35,8 @@ from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["ThinSpectrum"]
 
+# What the nodes left out move a bound by, over the degree (Proposition 24).
+DROPPED = 0.1
 # Units that are zero with at least this chance are divided out; others are multiplied one by one.
 _MOSTLY = 0.95
 # The degree of bounds, and the most numbers of factors that are kept for it.
@@ -145,10 +139,7 @@ class ThinSpectrum:
         argument = 64 * UNIT * degree * self._size / self.period
         self._total = 2 * coefficient_sum(degree)
         self._off = each + argument + 8 * UNIT * len(laws.zeros)
-        self._table = Spectrum(
-            degree, 0.0, 0.0, with_signs(self.nodes, a, b),
-            np.zeros((len(live), 2)), np.zeros((0, len(live), 2)),
-        )  # fmt: skip
+        self._vaaler, self._fejer = a, b
 
     @cached_property
     def _varying(self) -> NDArray[np.bool_]:
@@ -238,7 +229,7 @@ class ThinSpectrum:
         Of the probability of staying below the level the same bounds hold. ``size`` is that of the
         numbers that the level was summed up from.
         """
-        table, off = self._table, self._off + 64 * UNIT * (known.size + 1)
+        off = self._off + 64 * UNIT * (known.size + 1)
         left = self._decay - np.minimum(known.spread, known.bent * self.nodes**2)
         gone = left > _GONE
         product = np.where(gone, 0.0, known.product * self._thick_product(known.thick))
@@ -246,17 +237,21 @@ class ThinSpectrum:
             -2j * math.pi * _turned(self.nodes * (known.centre / self.period))
         )
         each = np.where(gone, np.exp(-np.maximum(left, 0.0)), 2.4 * off * known.growth)
-        weight = 2 * (table.nodes[:, VAALER] + 2 * table.nodes[:, FEJER])
+        weight = 2 * (self._vaaler + 2 * self._fejer)
         error = float(np.sum(weight * each))
-        spectrum = table._replace(
-            rest=np.ascontiguousarray(centred).view(np.float64).reshape(-1, 2),
-            error=error + 2.3 * self._total * off + self._dropped(known) + TAIL,
-            slope=2 + float(np.sum(self._slopes * np.abs(product))),
-        )
+        error += 2.3 * self._total * off + self._dropped(known) + TAIL
+        slope = 2 + float(np.sum(self._slopes * np.abs(product)))
         # Sums of means, and the level itself, are rounded.
         doubt = 4 * UNIT * (self.longest + known.size + 64) * (2 * self._size + size)
         beta, blur = (level - known.centre) / self.period, doubt / self.period + 8 * UNIT
-        return set_bounds(spectrum, np.zeros(0, dtype=np.int64), beta, blur)
+        if abs(beta) >= 0.5:
+            return (1.0 - error, 1.0) if beta > 0 else (0.0, error)
+        sign = 1.0 - 2.0 * (self.nodes % 2)
+        turned = centred * np.exp(-2j * math.pi * _turned(self.nodes * beta))
+        middle = 0.5 + beta + float((self._vaaler * (sign * centred.imag - turned.imag)).sum())
+        radius = 1.0 / (self.degree + 1.0) + error + slope * blur
+        radius += float((self._fejer * (sign * centred.real + turned.real)).sum())
+        return max(middle - radius, 0.0), min(middle + radius, 1.0)
 
     def _dropped(self, known: Running) -> float:
         """Bound what the nodes may add that were left out (Lemma 137)."""
@@ -271,9 +266,7 @@ class ThinSpectrum:
 
     @cached_property
     def _slopes(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = (
-            4 * math.pi * self.nodes * self._table.nodes[:, [VAALER, FEJER]].sum(axis=1)
-        )
+        found: NDArray[np.float64] = 4 * math.pi * self.nodes * (self._vaaler + self._fejer)
         return found
 
     def _thick_product(self, fixed: frozenset[int]) -> NDArray[np.complex128]:

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import TOL, Row, View, is_open
-from sklearn_probsr.laws.sums._promises import promises
+from sklearn_probsr.independent.law import promises
 from sklearn_probsr.laws.sums._thin_laws import completed
 from sklearn_probsr.laws.sums._thin_running import Running
 from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
