@@ -46,9 +46,9 @@ from sklearn_probsr.independent.pairs import (
 )
 from sklearn_probsr.independent.rival_kernels import Duels, Rivals, bound_each, open_sets, stacked
 from sklearn_probsr.independent.sources import Source
+from sklearn_probsr.independent.sparse_classes import sampled, together
 from sklearn_probsr.independent.unit_laws import Contributions, Tables
 from sklearn_probsr.independent.vaaler import UNIT, coefficient_sum
-from sklearn_probsr.laws.rivals._unions import sampled, together
 from sklearn_probsr.model.argmax import ArgmaxModel
 from sklearn_probsr.model.enclosure import Enclosure
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sklearn_probsr.engines.sums._thin import (
+from sklearn_probsr.independent.sparse import (
     least_decays,
     log_moments,
-    thin_factors,
-    thin_product,
+    sparse_factors,
+    sparse_product,
 )
 from tests.interpreted import cases
 
@@ -35,7 +35,7 @@ def test_factors_and_their_product_and_a_bound_of_its_size(seed: int):
     starts, values, scales, chances, zeros = units(seed)
     nodes = np.arange(1.0, 41.0)
     every = np.arange(30)
-    found = thin_factors(every, starts, values, scales, chances, zeros, nodes)
+    found = sparse_factors(every, starts, values, scales, chances, zeros, nodes)
     owner = np.repeat(every, np.diff(starts))
     turns = values * scales[owner]
     whole = np.ones(40, dtype=np.complex128)
@@ -44,12 +44,12 @@ def test_factors_and_their_product_and_a_bound_of_its_size(seed: int):
         truth = zeros[u] + (chances[at] * np.exp(2j * np.pi * np.outer(nodes, turns[at]))).sum(1)
         assert np.abs(found[u, :, 0] + 1j * found[u, :, 1] - truth).max() < 1e-12
         whole *= truth
-    product = thin_product(every, starts, values, scales, chances, zeros, nodes, np.zeros(40))
+    product = sparse_product(every, starts, values, scales, chances, zeros, nodes, np.zeros(40))
     assert np.abs(product[:, 0] + 1j * product[:, 1] - whole).max() < 1e-12
     decays = least_decays(turns, chances * zeros[owner], 40)
     assert (np.abs(whole) <= np.exp(-decays) * (1 + 1e-12)).all()
     assert (np.abs(whole) >= np.exp(-1.3 * decays) * (1 - 1e-6)).all()
-    dropped = thin_product(every, starts, values, scales, chances, zeros, nodes, np.full(40, 2.0))
+    dropped = sparse_product(every, starts, values, scales, chances, zeros, nodes, np.full(40, 2.0))
     assert (dropped == 0).all()
 
 

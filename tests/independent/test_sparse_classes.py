@@ -24,8 +24,8 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.core.monte_carlo import hoeffding_radius
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws.rivals._thin_duels import ThinDuels
-from sklearn_probsr.laws.sums import _thin_spectrum
+from sklearn_probsr.independent import sparse as words
+from sklearn_probsr.independent.sparse_classes import SparseDuels
 from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import INTERPRETED, examples
 from tests.thin_units import division, few_are_thin
@@ -108,7 +108,7 @@ def check(case: Any, delta: float, given_chances: bool) -> None:
     else:
         distribution = Marginals(sparse.csr_array(np.array(rows)), counts)
     law = law_of(model, distribution)
-    assert isinstance(law, ThinDuels)
+    assert isinstance(law, SparseDuels)
     truth, level = exactly(model, x, rows, counts), decimal_fraction(delta)
     view = law.view(model.check_rows([x])[0])
     for chosen, share in truth.items():
@@ -138,8 +138,8 @@ def check(case: Any, delta: float, given_chances: bool) -> None:
 
 def test_many_words_are_bounded_as_completions_come_out(monkeypatch: pytest.MonkeyPatch):
     """Draws agree with the bounds of every class (false alarm: 1e-6 a set); reasons reach delta."""
-    monkeypatch.setattr(_thin_spectrum, "_MOSTLY", 0.95)
-    monkeypatch.setattr(_thin_spectrum, "_DEGREE", 2**14)
+    monkeypatch.setattr(words, "_MOSTLY", 0.95)
+    monkeypatch.setattr(words, "_DEGREE", 2**14)
     rng = np.random.default_rng(0)
     X = (rng.random((200, 120)) < 0.9 / np.arange(1, 121)) * rng.integers(1, 4, size=(200, 120))
     units = [Unit.real(f"w{j}", j) for j in range(120)]
@@ -195,5 +195,5 @@ def test_a_hundred_thousand_words_stay_sparse():
         tracemalloc.stop()
     assert (found.lower >= 0.8).all()
     law = law_of(model, distribution)
-    assert isinstance(law, ThinDuels)
+    assert isinstance(law, SparseDuels)
     assert all(len(one.nodes) < 2000 for one in law._spectra.values())

@@ -22,8 +22,9 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws.sums import _thin_path, _thin_spectrum
-from sklearn_probsr.laws.sums._thin_independent import ThinLaw
+from sklearn_probsr.independent import sparse as units
+from sklearn_probsr.independent import sparse_law
+from sklearn_probsr.independent.sparse_law import SparseLaw
 from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import examples
 from tests.thin_units import division, few_are_thin
@@ -101,7 +102,7 @@ def check(case: Any, delta: float, product: bool) -> None:
         distribution: Any = Product([Fraction(int(one), len(rows)) for one in ones])
     else:
         distribution = Marginals(sparse.csr_array(np.array(rows)), counts)
-    assert isinstance(law_of(model, distribution), ThinLaw)
+    assert isinstance(law_of(model, distribution), SparseLaw)
     truth, level = exactly(model, x, rows, counts), decimal_fraction(delta)
     for chosen, share in truth.items():
         told = guarantee(model, x, chosen, distribution=distribution)
@@ -125,8 +126,8 @@ def test_an_order_is_followed_as_its_sets_are(undone: float, case: Any, delta: f
     view, order = law.view(model.check_rows([x])[0]), rng.sample(range(len(x)), len(x))
     shares = [truth[frozenset(order[:k])] for k in range(len(x) + 1)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_thin_spectrum, "_UNDONE", undone)
-        path = _thin_path.Path(view, order)
+        patch.setattr(units, "_UNDONE", undone)
+        path = sparse_law.Path(view, order)
         for k, share in enumerate(shares):
             below, above = path.enclose(k).ends()
             assert below <= share <= above
@@ -136,14 +137,14 @@ def test_an_order_is_followed_as_its_sets_are(undone: float, case: Any, delta: f
             if share < level:
                 following = path.may_reach(k, share, level)
                 assert all(passed < level for passed in shares[k:following])
-        first = _thin_path.first_along([view], order, level)
+        first = sparse_law.first_along([view], order, level)
     assert shares[first] >= level
 
 
 def test_many_words_are_bounded_as_by_the_law_that_lists_them(monkeypatch: pytest.MonkeyPatch):
     """Both enclose the same probability, to three digits, and find reasons of about one size."""
-    monkeypatch.setattr(_thin_spectrum, "_MOSTLY", 0.95)
-    monkeypatch.setattr(_thin_spectrum, "_DEGREE", 2**14)
+    monkeypatch.setattr(units, "_MOSTLY", 0.95)
+    monkeypatch.setattr(units, "_DEGREE", 2**14)
     rng = np.random.default_rng(0)
     p = 0.6 / np.arange(1, 241)
     X = (rng.random((400, 240)) < p).astype(float)

@@ -1,4 +1,9 @@
-"""One instance before independent units that are mostly zero."""
+"""The law of two classes before units that are mostly zero.
+
+Views, provers and orders of instances with very many units: nothing is asked of each of them one by
+one. An order is followed size by size: fixing what is almost always as it is changes almost
+nothing, so that most sizes are told by one before them (Lemma 138).
+"""
 
 from __future__ import annotations
 
@@ -14,16 +19,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.options import MOST_MIXED, Task
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import TOL, Row, View, is_open
+from sklearn_probsr.independent.exact import CertainProver
 from sklearn_probsr.independent.law import promises
-from sklearn_probsr.laws.sums._thin_laws import completed
-from sklearn_probsr.laws.sums._thin_running import Running
-from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
+from sklearn_probsr.independent.sparse import Running, SparseTables, SparseUnits, completed
 from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.sparse import one_row
 
-__all__ = ["Ranks", "ThinCosts", "may_move", "open_to"]
+__all__ = [
+    "Path",
+    "Ranks",
+    "SparseCertainty",
+    "SparseCosts",
+    "SparseLaw",
+    "SparseProver",
+    "first_along",
+    "may_move",
+    "open_to",
+]
 
 # Sets that differ in no more units than this are looked at one from another.
 _NEAR = 8
@@ -57,11 +74,11 @@ class Ranks(View):
         """Return the first size along an order that suffices for normal laws."""
 
 
-class ThinCosts(Ranks):
+class SparseCosts(Ranks):
     """What each unit of an instance may cost, before units that are mostly zero."""
 
     def __init__(
-        self, model: LinearModel, spectrum: ThinSpectrum, row: Row, positive: bool
+        self, model: LinearModel, spectrum: SparseTables, row: Row, positive: bool
     ) -> None:
         super().__init__(len(row))
         self.model, self.spectrum, self.row, self.positive = model, spectrum, row, positive
@@ -144,7 +161,7 @@ class ThinCosts(Ranks):
         other = np.where(self.row[at] == 0, 1 - self.spectrum.laws.zeros[at], 1.0)
         return np.concatenate([[0.0], np.cumsum(other)])
 
-    def enclosed(self, fixed: Sequence[int], spectrum: ThinSpectrum, running: Running) -> Enclosure:
+    def enclosed(self, fixed: Sequence[int], spectrum: SparseTables, running: Running) -> Enclosure:
         """Enclose the guarantee of a set that may not be certain, whose sum is known."""
         own = self.own(fixed).tolist()
         level = math.fsum([self.model.threshold, *(-c for c in own)])
@@ -152,7 +169,7 @@ class ThinCosts(Ranks):
         return self.told(spectrum, running, level, size)
 
     def told(
-        self, spectrum: ThinSpectrum, running: Running, level: float, size: float
+        self, spectrum: SparseTables, running: Running, level: float, size: float
     ) -> Enclosure:
         """Enclose the probability that a sum keeps the class at a level."""
         lower, upper = spectrum.bounds(running, level, size)
@@ -339,3 +356,224 @@ def open_to(helps: NDArray[np.bool_], task: Task) -> NDArray[np.intp]:
 def _steps(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums of the first 0, 1, 2, ... numbers."""
     return np.concatenate([[0.0], np.cumsum(values)])
+
+
+class Path:
+    """The sets of the first units of an order, asked for by increasing size.
+
+    Parameters
+    ----------
+    view : SparseCosts
+    order : sequence of int
+    """
+
+    def __init__(self, view: SparseCosts, order: Sequence[int]) -> None:
+        self.view, self.order = view, list(order)
+        own = view.own(self.order)
+        self._levels = view.model.threshold - np.concatenate([[0.0], np.cumsum(own)])
+        sizes = np.concatenate([[0.0], np.cumsum(np.abs(own))])
+        self._sizes = abs(view.model.threshold) + sizes
+        self._certain = view.certain_along(self.order)
+        self._changes = view.changes_along(self.order)
+        # More than what a difference of two of them is off by.
+        self._doubt = 2.0**-52 * (len(self.order) + 2) * (1 + float(self._changes[-1]))
+        self._spectrum, self._at = view.spectrum, 0
+        self._running = self._spectrum.fixing([])
+
+    def enclose(self, size: int) -> Enclosure:
+        """Enclose the guarantee of the first so many units."""
+        if self._certain[size]:
+            return Enclosure.of(Fraction(1))
+        if size > self._at:
+            some = self.order[self._at : size]
+            running = self._running.fixing(self._spectrum, some)
+            self._spectrum, self._running = self._spectrum.renewed(running, self.order[:size])
+            self._at = size
+        level, sum_of_sizes = float(self._levels[size]), float(self._sizes[size])
+        return self.view.told(self._spectrum, self._running, level, sum_of_sizes)
+
+    def may_reach(self, size: int, above: Fraction, delta: Fraction) -> int:
+        """Return the next size that may reach a level, if this one's guarantee is at most so much.
+
+        Those between are refuted (Lemma 138).
+        """
+        change = float(self._changes[size]) + float(delta - above) - 2 * self._doubt
+        return max(size + 1, int(np.searchsorted(self._changes, change)))
+
+
+def first_along(duels: Sequence[SparseCosts], order: Sequence[int], delta: Fraction) -> int:
+    """Return the first size along an order that surely keeps ahead of all rivals (Proposition 34).
+
+    The rival that refuted the last size is asked first.
+    """
+    paths = [Path(duel, order) for duel in duels]
+    size = 0
+    while size < len(order):
+        lost = Fraction(0)
+        for i, path in enumerate(paths):
+            below, above = path.enclose(size).ends()
+            lost += 1 - below
+            if 1 - lost < delta:
+                paths.insert(0, paths.pop(i))
+                size = path.may_reach(size, above, delta)
+                break
+        else:
+            return size
+    return len(order)
+
+
+# So many units beyond twice a guess are tried.
+_BEYOND = 64
+
+
+class SparseLaw(Law):
+    """A model of two classes whose unknown units are independent and mostly zero."""
+
+    takes_sparse = True
+
+    def __init__(self, model: LinearModel, distribution: Any, laws: SparseUnits) -> None:
+        super().__init__(model, distribution)
+        self.linear, self.laws = model, laws
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average when they are unknown."""
+        return self.laws.means
+
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what a unit may be, one line a state, and their chances."""
+        return self.laws.states(unit)
+
+    @cached_property
+    def spectrum(self) -> SparseTables:
+        """The sum of what all units contribute."""
+        return SparseTables(self.laws, self.linear)
+
+    def view(self, row: Row) -> SparseCosts:
+        """Return one instance, a checked row, before this law."""
+        positive = bool(self.linear.is_positive(one_row(row))[0])
+        return SparseCosts(self.linear, self.spectrum, row, positive)
+
+    def prover(self, view: View, task: Task) -> Prover:
+        """Return what is known of the sets of an instance at one level."""
+        assert isinstance(view, SparseCosts)
+        prover = SparseProver(view, task)
+        return SparseCertainty(prover, [view]) if task.delta == 1 else prover
+
+    def _first_along(self, view: View, order: list[int], delta: Fraction) -> int:
+        """Return the first size along an order that surely reaches a level."""
+        assert isinstance(view, SparseCosts)
+        return first_along([view], order, delta)
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the tables take."""
+        return self.laws.nbytes + self.spectrum.nbytes
+
+
+class SparseProver(Prover):
+    """The sets of one instance: each is looked up in the spectrum."""
+
+    def __init__(self, view: Ranks, task: Task) -> None:
+        self.view, self.task, self.costs = view, task, view
+        self.forced = list(task.include)
+        self._rankings = view.rankings(view.open_to(task), self.forced, task.delta)
+        sizes = [view.guess(self.forced, order, task.delta) for order in self._rankings]
+        most = min(sizes) * 1.25 + 2
+        # Beside the first, by mean cost, the orders that promise the shortest sets.
+        some = [k for k, size in enumerate(sizes) if k == 0 or size <= most]
+        self.orders = [self._rankings[k].tolist() for k in some]
+        self._guesses = {id(order): sizes[k] for k, order in zip(some, self.orders, strict=True)}
+        self._short = [order for order in self.orders if self._guesses[id(order)] <= most]
+        self.members, by_mean = self.orders[0], self._rankings[0]
+        self.pure = set(by_mean[~view.may_hurt(by_mean)].tolist())
+        self.monotone = len(self.pure) == len(self.members)
+        self.least = 0
+
+    @cached_property
+    def _place(self) -> NDArray[np.intp]:
+        """Where each unit is among the members; -1 if it is none."""
+        place = np.full(self.view.n_units, -1, dtype=np.intp)
+        place[self._rankings[0]] = np.arange(len(self.members))
+        return place
+
+    def in_order(self, chosen: Collection[int]) -> list[int]:
+        """Return a set in the order of the members."""
+        places = np.sort(self._place[np.array([*chosen], dtype=np.intp)])
+        return [self.members[k] for k in places[places >= 0].tolist()]
+
+    def proposals(self) -> list[list[int]]:
+        """Return the orders that promise the shortest sets for a normal law."""
+        return self._short
+
+    def prefix(self, order: list[int]) -> list[int] | None:
+        """Return the shortest prefix found, from a guess on: there are too many to be tried."""
+        at = self._guesses.get(id(order))
+        if at is None:
+            at = self.costs.guess(self.forced, np.array(order, dtype=np.intp), self.task.delta)
+        return self._stepwise(order[: 2 * at + _BEYOND], at)
+
+    def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
+        """Prove that nothing can be left out, or leave it out; few sets are looked at."""
+        mixed = len(chosen - self.pure)
+        if mixed <= MOST_MIXED and 2**mixed > self.task.effort.limits.few_sets:
+            # One by one, and no word on leaving out several at once.
+            verdicts = [
+                None if self.task.is_over else self.verdict(chosen - {u}) for u in sorted(chosen)
+            ]
+            if not any(verdicts):
+                word = "locally-minimal"
+                return chosen, f"near-{word}" if None in verdicts else word, 0.0
+        return super().claim(chosen)
+
+
+class SparseCertainty(CertainProver):
+    """The sets that keep the class for certain; units are too many to be sorted by fractions."""
+
+    def __init__(self, likely: SparseProver, duels: Sequence[SparseCosts]) -> None:
+        super().__init__(likely, duels)  # type: ignore[arg-type]
+        self.thin = duels
+
+    def proposals(self) -> list[list[int]]:
+        """Return the members by the most that they cost; before several rivals, in two orders."""
+        if len(self.thin) == 1:
+            return [self.thin[0].by_most(self.members)]
+        covered = sum(duel.share_covered(self._members, self.forced) for duel in self.thin)
+        order = self._members[np.argsort(-np.asarray(covered), kind="stable")]
+        return [self.members, order.tolist()]
+
+    @cached_property
+    def _members(self) -> NDArray[np.intp]:
+        return np.array(self.members, dtype=np.intp)
+
+    @cached_property
+    def fewest(self) -> int:
+        """Fewer members than this are too few: before a single rival the largest costs do most."""
+        return max(duel.fewest_certain(self.forced, self.members) for duel in self.thin)
+
+    def pruned(self, order: list[int]) -> set[int]:
+        """Leave out what is not needed, the last first; sums run on from one unit to the next."""
+        found = [duel.spare(self.forced, order) for duel in self.thin]
+        left, chosen = np.array([one[0] for one in found]), set(order)
+        worst, doubt = np.array([one[1] for one in found]), np.array([one[2] for one in found])
+        for i in range(len(order) - 1, -1, -1):
+            beyond = left + worst[:, i]
+            if self._without(chosen, order[i], beyond, doubt):
+                chosen.discard(order[i])
+                left = beyond
+        again = not self.monotone and len(chosen) < len(order)
+        return self.pruned(self.in_order(chosen)) if again else chosen
+
+    def _without(
+        self, chosen: set[int], unit: int, beyond: NDArray[np.float64], doubt: NDArray[np.float64]
+    ) -> bool:
+        """Tell whether a set is certain without a unit, by what the others then exceed it by."""
+        if (beyond > doubt).any():
+            return False
+        return bool((beyond < -doubt).all()) or self.verdict(chosen - {unit})
+
+    def claim(self, chosen: set[int]) -> tuple[set[int], str, float]:
+        """Leave out what can be left out; where fixing never hurts, nothing else can be then."""
+        if not self.monotone:
+            return super().claim(chosen)
+        return self.pruned(self.in_order(chosen)), "subset-minimal", 0.0

@@ -9,9 +9,7 @@ from scipy import sparse
 
 from sklearn_probsr import ArgmaxModel, Marginals, Unit
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws.rivals._summed_pairs import summed_duel
-from sklearn_probsr.laws.rivals._thin_duels import ThinDuels
-from sklearn_probsr.laws.rivals._unions import together
+from sklearn_probsr.independent.sparse_classes import SparseDuels, summed_duel, together
 from tests.interpreted import long_loops
 from tests.thin_units import few_are_thin
 
@@ -61,7 +59,7 @@ def test_enclosures_contain_the_truth_and_are_narrower(kind: str):
             units=[Unit.real(f"w{j}", j) for j in range(4)],
         )
         law, x = law_of(model, Marginals(sparse.csr_matrix(rows))), np.zeros(4)
-        assert isinstance(law, ThinDuels)
+        assert isinstance(law, SparseDuels)
         view = law.view(x)
         for n in range(4):
             for fixed in combinations(range(4), n):
@@ -109,7 +107,7 @@ def test_a_pair_that_is_not_taken_narrows_nothing(monkeypatch: pytest.MonkeyPatc
     model = ArgmaxModel(np.diag([0.0, 1.5, 1.5]), [1.0, 0.0, 0.0], units=units)
     law = law_of(model, Marginals(sparse.csr_matrix(rows)))
     narrow = law.view(rows[0]).enclose(())
-    monkeypatch.setattr("sklearn_probsr.laws.rivals._thin_duels.summed_duel", lambda *_: None)
+    monkeypatch.setattr("sklearn_probsr.independent.sparse_classes.summed_duel", lambda *_: None)
     wide = law.view(rows[0]).enclose(())
     assert wide.lower == narrow.lower
     assert narrow.upper < 0.6

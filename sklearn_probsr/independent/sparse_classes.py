@@ -1,29 +1,140 @@
-"""One instance before each of its rivals, if units are independent and mostly zero.
+"""Several classes before units that are mostly zero, as the words of documents are.
 
 As before rivals over listed units (Propositions 34 and 136), but nothing is asked of each of very
-many units: those that are zero in the instance, as most are, are alike for all of a class.
+many units: those that are zero in the instance, as most are, are alike for all of a class. Where
+two rivals are both ahead, so are they on average (Proposition 167): the sum of two duels is one
+linear decision with tables as each of them has. It bounds from above how likely both are ahead,
+and so from below how likely some rival is, by a bound of Bonferroni's kind: Dawson and Sankoff's,
+of the best sub-family (Lemma 86).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sklearn_probsr.core.cache import Memo
+from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.monte_carlo import hoeffding_radius
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.view import TOL, Row
-from sklearn_probsr.laws.rivals._summed_pairs import Summed, some_ahead
-from sklearn_probsr.laws.rivals._unions import sampled, together
-from sklearn_probsr.laws.sums._thin_laws import ThinLaws, completed
-from sklearn_probsr.laws.sums._thin_view import Ranks, ThinCosts, may_move, open_to
+from sklearn_probsr.core.search import Prover
+from sklearn_probsr.core.view import TOL, Row, View
+from sklearn_probsr.independent.sparse import SparseTables, SparseUnits, completed
+from sklearn_probsr.independent.sparse_law import (
+    Ranks,
+    SparseCertainty,
+    SparseCosts,
+    SparseProver,
+    first_along,
+    may_move,
+    open_to,
+)
 from sklearn_probsr.model.argmax import ArgmaxModel
 from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.sparse import one_row
 
-__all__ = ["Absent", "ThinRivals"]
+__all__ = [
+    "Absent",
+    "SparseDuels",
+    "SparseRivals",
+    "sampled",
+    "some_ahead",
+    "summed_duel",
+    "together",
+    "union_below",
+]
+
+# Guarantees whose proved bounds are further apart are sampled as well, so often, at this risk
+# (Corollary 27).
+_FAR_APART, _SAMPLES, _RISK = 0.02, 100_000, 1e-6
+# More than what sums and products of at most twelve probabilities are rounded by.
+_ROUNDED = 1e-13
+# Sub-families of so many events are all tried.
+_MOST = 12
+
+
+def union_below(single: NDArray[np.float64], pair: NDArray[np.float64]) -> float:
+    """Bound a union from below, by lower bounds of events and upper bounds of their pairs.
+
+    The events are in decreasing order; beyond the first twelve they are left out.
+    """
+    n = min(len(single), _MOST)
+    families = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    first = families @ single[:n]
+    inside = np.triu(pair[:n, :n], 1)
+    second = ((families @ inside) * families).sum(axis=1)
+    best = float(single.max(initial=0.0))
+    for k in range(1, n):
+        best = max(best, float((2 / (k + 1) * first - 2 / (k * (k + 1)) * second).max()))
+    return max(best - _ROUNDED, 0.0)
+
+
+def sampled(view: View, fixed: Collection[int], known: Enclosure) -> Enclosure:
+    """Draw completions where bounds of a set are far apart; what they say has a confidence."""
+    if known.width <= _FAR_APART:
+        return known
+    rng = np.random.default_rng(0)  # the same question has the same answer
+    share = float(view.kept(list(fixed), [], _SAMPLES, rng)[0] / _SAMPLES)
+    radius = hoeffding_radius(_SAMPLES, _RISK)
+    lower, upper = max(known.lower, share - radius), min(known.upper, share + radius)
+    # But for the risk, the two overlap.
+    return Enclosure(min(lower, upper), max(lower, upper), 1 - _RISK)
+
+
+def together(each: Iterable[Enclosure]) -> Enclosure:
+    """Enclose the probability of winning every duel (Proposition 34)."""
+    lost, least = Fraction(0), Fraction(1)
+    for known in each:
+        below, above = known.ends()
+        lost += 1 - below
+        least = min(least, above)
+    return Enclosure.between(max(1 - lost, Fraction(0)), least)
+
+
+# What returns the sum of the duels with two rivals, by their places; None if floats round it.
+Summed: TypeAlias = Callable[[int, int], SparseCosts | None]
+
+# So many rivals are looked at in pairs: each of these has a spectrum, and of 20 classes there would
+# be 171 for each. And those rivals that are ahead as often as this.
+_RIVALS, _SLIGHT = 4, 3e-4
+
+
+def summed_duel(model: ArgmaxModel, winner: int, rivals: tuple[int, int]) -> LinearModel | None:
+    """Return the sum of the duels of a class with two rivals; None if it is not a sum of floats."""
+    first, second = (model.duel(winner, rival) for rival in rivals)
+    weights, threshold = first.weights + second.weights, first.threshold + second.threshold
+    # What a sum of two floats is rounded by is a float, found by five operations (Knuth).
+    part = weights - first.weights
+    off = (first.weights - (weights - part)) + (second.weights - part)
+    exact = Fraction(first.threshold) + Fraction(second.threshold) == Fraction(threshold)
+    if not exact or not np.isfinite(weights).all() or off.any():
+        return None
+    return LinearModel._over(model, weights, threshold, True, first.classes)
+
+
+def some_ahead(lost: list[Enclosure], fixed: frozenset[int], summed: Summed) -> float:
+    """Bound from below how likely some rival is ahead, from how likely each is."""
+    if len(lost) > _RIVALS:
+        return max(one.lower for one in lost)
+    order = sorted(range(len(lost)), key=lambda i: -lost[i].upper)
+    order = [i for i in order if lost[i].upper > _SLIGHT]
+    above: NDArray[np.float64] = np.array([lost[i].upper for i in order])
+    most = np.minimum.outer(above, above)
+    for b in range(1, len(order)):
+        for a in range(b):
+            both = summed(order[a], order[b])
+            if both is not None:
+                ahead = 1.0 - both.enclose(fixed).lower
+                most[a, b] = most[b, a] = min(most[a, b], np.nextafter(ahead, 2.0))
+    return union_below(np.array([lost[i].lower for i in order]), most)
+
 
 # Of absent units, so many are looked at closely before each rival: those that help most.
 _EACH = 512
@@ -39,12 +150,12 @@ class Absent:
     Parameters
     ----------
     model : ArgmaxModel
-    laws : ThinLaws
+    laws : SparseUnits
     winner : int
         The class, by position.
     """
 
-    def __init__(self, model: ArgmaxModel, laws: ThinLaws, winner: int) -> None:
+    def __init__(self, model: ArgmaxModel, laws: SparseUnits, winner: int) -> None:
         rivals = [k for k in range(len(model.classes)) if k != winner]
         d = len(laws.zeros)
         self.mean, best = np.zeros(d), []
@@ -69,14 +180,14 @@ class Absent:
         return int(self.mean.nbytes + 2 * self.costs.nbytes + self.order.nbytes)
 
 
-class ThinRivals(Ranks):
+class SparseRivals(Ranks):
     """What unknown units may cost an instance before each of its rivals.
 
     Parameters
     ----------
     model : ArgmaxModel
     winner : int
-    duels : list of ThinCosts
+    duels : list of SparseCosts
         The instance before each rival, all over the same laws.
     absent : Absent
         What the units do that are zero.
@@ -89,13 +200,13 @@ class ThinRivals(Ranks):
         self,
         model: ArgmaxModel,
         winner: int,
-        duels: list[ThinCosts],
+        duels: list[SparseCosts],
         absent: Absent,
         row: Row,
         summed: Summed,
     ) -> None:
         super().__init__(len(row))
-        self._summed: dict[tuple[int, int], ThinCosts | None] = {}
+        self._summed: dict[tuple[int, int], SparseCosts | None] = {}
         self._make_summed = summed
         self.argmax, self.winner, self.duels, self.absent = model, winner, duels, absent
         self.row, self.laws = row, duels[0].spectrum.laws
@@ -179,7 +290,7 @@ class ThinRivals(Ranks):
         self._known[inside, delta] = found
         return found
 
-    def _both(self, i: int, j: int) -> ThinCosts | None:
+    def _both(self, i: int, j: int) -> SparseCosts | None:
         """Return the instance before two rivals on average, made once."""
         pair = (min(i, j), max(i, j))
         if pair not in self._summed:
@@ -312,3 +423,75 @@ def _steps(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums of the first 0, 1, 2, ... columns."""
     found: NDArray[np.float64] = np.cumsum(np.insert(values, 0, 0.0, axis=1), axis=1)
     return found
+
+
+# Factors of so many duels are kept in the memory that those of a single decision have.
+_OF = 16
+# Beyond this the duels that were not asked for lately are made anew when they are needed.
+_MOST_BYTES = 2**28
+
+
+class SparseDuels(Law):
+    """A model of several classes whose unknown units are independent and mostly zero."""
+
+    takes_sparse = True
+
+    def __init__(self, model: ArgmaxModel, distribution: Any, laws: SparseUnits) -> None:
+        super().__init__(model, distribution)
+        self.argmax, self.laws = model, laws
+        self._spectra: Memo[SparseTables] = Memo(_MOST_BYTES, lambda one: one.nbytes)
+        self._absent: Memo[Absent] = Memo(_MOST_BYTES // 4, lambda one: one.nbytes)
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """What the columns of the model are on average when they are unknown."""
+        return self.laws.means
+
+    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what a unit may be, one line a state, and their chances."""
+        return self.laws.states(unit)
+
+    def view(self, row: Row) -> SparseRivals:
+        """Return one instance, a checked row, before this law."""
+        winner = int(self.argmax.winners(one_row(row))[0])
+        rivals = [k for k in range(len(self.argmax.classes)) if k != winner]
+        duels = [self._duel(winner, rival, row) for rival in rivals]
+        absent = self._absent.get(winner, lambda: Absent(self.argmax, self.laws, winner))
+
+        def summed(i: int, j: int) -> SparseCosts | None:
+            return self._summed(winner, rivals[i], rivals[j], row)
+
+        return SparseRivals(self.argmax, winner, duels, absent, row, summed)
+
+    def _duel(self, winner: int, rival: int, row: Row) -> SparseCosts:
+        # A duel is the same whoever wins it: two classes have one spectrum.
+        pair = (min(winner, rival), max(winner, rival))
+        duel = self.argmax.duel(*pair)
+        spectrum = self._spectra.get(pair, lambda: SparseTables(self.laws, duel, _OF))
+        return SparseCosts(duel, spectrum, row, winner == pair[0])
+
+    def _summed(self, winner: int, first: int, second: int, row: Row) -> SparseCosts | None:
+        rivals = (min(first, second), max(first, second))
+        duel = summed_duel(self.argmax, winner, rivals)
+        if duel is None:
+            return None
+        key = (winner, *rivals)
+        spectrum = self._spectra.get(key, lambda: SparseTables(self.laws, duel, _OF))
+        return SparseCosts(duel, spectrum, row, True)
+
+    def prover(self, view: View, task: Task) -> Prover:
+        """Return what is known of the sets of an instance at one level."""
+        assert isinstance(view, SparseRivals)
+        prover = SparseProver(view, task)
+        return SparseCertainty(prover, view.duels) if task.delta == 1 else prover
+
+    def _first_along(self, view: View, order: list[int], delta: Fraction) -> int:
+        """Return the first size along an order that surely reaches a level."""
+        assert isinstance(view, SparseRivals)
+        return first_along(view.duels, order, delta)
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the tables take."""
+        spectra = sum(one.nbytes for one in self._spectra.values())
+        return self.laws.nbytes + spectra + sum(one.nbytes for one in self._absent.values())
