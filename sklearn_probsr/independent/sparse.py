@@ -506,8 +506,8 @@ _BLOCK = 128
 # Units that are not mostly zero are multiplied one by one if they are few.
 _FEW_SMALL = 2**9
 # Units with a smaller share of the variance than this may be divided out, too, if their factors
-# are nowhere smaller than the least divisor; so often that is tried, of so many numbers, some at a
-# time.
+# are nowhere smaller than the least divisor (Proposition 47); so often that is tried, of so many
+# numbers, some at a time.
 _SHARE, _LEAST_DIVISOR, _TRIES, _MOST_LOOKED_AT, _AT_ONCE = 2.0**-10, 0.9, 3, 2**26, 2**11
 # Fixed units may undo so much of a decay before it is looked at node by node, less where more nodes
 # than this would be live; and beyond so much a product is nothing.
@@ -699,6 +699,7 @@ class SparseTables:
         weight = 2 * (self._vaaler + 2 * self._fejer)
         error = float(np.sum(weight * each))
         error += 2.3 * self._total * off + self._dropped(known) + TAIL
+        # The slope times the blur: Table 2 line 2.
         slope = 2 + float(np.sum(self._slopes * np.abs(product)))
         # Sums of means, and the level itself, are rounded.
         doubt = 4 * UNIT * (self.longest + known.size + 64) * (2 * self._size + size)

@@ -54,7 +54,7 @@ __all__ = [
 # Guarantees whose proved bounds are further apart are sampled as well, so often, at this risk
 # (Corollary 27).
 _FAR_APART, _SAMPLES, _RISK = 0.02, 100_000, 1e-6
-# More than what sums and products of at most twelve probabilities are rounded by.
+# More than what sums and products of at most twelve probabilities are rounded by (Lemma 86).
 _ROUNDED = 1e-13
 # Sub-families of so many events are all tried.
 _MOST = 12

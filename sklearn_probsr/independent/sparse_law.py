@@ -48,7 +48,7 @@ _NEAR = 8
 _ORDERS = 3
 # A guess looks at so many units of an order first.
 _FIRST = 4096
-# The relative error of one rounding.
+# The relative error of one rounding (Proposition 70).
 _UNIT = 2.0**-53
 
 
