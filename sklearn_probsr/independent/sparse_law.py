@@ -531,7 +531,7 @@ class SparseCertainty(CertainProver):
     """The sets that keep the class for certain; units are too many to be sorted by fractions."""
 
     def __init__(self, likely: SparseProver, duels: Sequence[SparseCosts]) -> None:
-        super().__init__(likely, duels)  # type: ignore[arg-type]
+        super().__init__(likely, duels)
         self.thin = duels
 
     def proposals(self) -> list[list[int]]:
