@@ -376,7 +376,7 @@ class RivalView(View):
                 losses[j] / shared.duels[j].contributions.scale / tables.turn
                 for j, tables in zip(moving, shared.tables, strict=True)
             ]
-            less = np.array([float(min(one, _FARTHEST)) for one in each_less])
+            less = np.array([float(min(one, Fraction(_FARTHEST))) for one in each_less])
             gain = self.rivals.gain.copy()
             gain[:, features[0]] -= less
             blur = self.rivals.blur + 8 * (self.n_units + 8) * UNIT * less
