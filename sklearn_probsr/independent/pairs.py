@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.jit import strict_inner, strict_kernel
+from sklearn_probsr.core.jit import kernel, strict_inner, strict_kernel
 from sklearn_probsr.independent.vaaler import (
     TAIL,
     TRIG_ERROR,
@@ -32,6 +32,7 @@ from sklearn_probsr.independent.vaaler import (
 __all__ = [
     "DEGREES",
     "SCALES",
+    "Lines",
     "PairTable",
     "States",
     "Windows",
@@ -53,6 +54,10 @@ _EXPONENTS = np.geomspace(1.0, 32.0, 26)
 _LEAST, _MOVED, _SMALLEST_LOG = 1e-12, 2.1e-12, -570.0
 # What nodes that are not looked at move a bound by, over the degree.
 _LEFT_OUT = 0.01
+# Units of more states than this are looked up if they are straight, but for so many turns: at so
+# many points a turn, by so many terms. What all of that is off by is below the last number
+# (Proposition 362).
+_FEW_STATES, _STRAIGHT, _STEPS, _TERMS, _OFF_LINE = 24, 2e-15, 8, 12, 4e-11
 # More than what a sum of two probabilities is rounded by.
 _ROUNDED = 1e-15
 # More than what is rounded in logarithms of moments (Proposition 52).
@@ -111,11 +116,9 @@ def _powers(
 
 @strict_kernel
 def _factors(
-    start: NDArray[np.int64],
     chance: NDArray[np.float64],
     first: tuple[NDArray[np.float64], NDArray[np.float64]],
     second: tuple[NDArray[np.float64], NDArray[np.float64]],
-    u: int,
     out: NDArray[np.float64],
 ) -> None:
     """Write a unit's factor at all pairs of nodes: (2, 2 degree + 1, degree + 1)."""
@@ -126,13 +129,108 @@ def _factors(
         for k in range(degree + 1):
             re[k] = 0.0
             im[k] = 0.0
-        for s in range(start[u], start[u + 1]):
+        for s in range(len(chance)):
             a, b = chance[s] * second[0][s, m], chance[s] * second[1][s, m]
             b = -b if row < degree else b
             cosines, sines = first[0][s], first[1][s]
             for k in range(degree + 1):
                 re[k] += a * cosines[k] - b * sines[k]
                 im[k] += a * sines[k] + b * cosines[k]
+
+
+class Lines:
+    """Units of many states that lie on a line before all rivals, as a column with a weight does.
+
+    The factor of such a unit is a function of one frequency. It is tabulated with its derivatives,
+    once for all pairs of rivals, and looked up by Taylor's series (Proposition 362).
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+
+    def has(
+        self,
+        u: int,
+        chance: NDArray[np.float64],
+        first: NDArray[np.float64],
+        second: NDArray[np.float64],
+        out: NDArray[np.float64],
+    ) -> bool:
+        """Write a unit's factor at all pairs of nodes, if it has many states on a line."""
+        if len(chance) <= _FEW_STATES:
+            return False
+        start = float(first[0]), float(second[0])
+        first, second = first - start[0], second - start[1]
+        at = int(np.argmax(np.abs(first) + np.abs(second)))
+        x, y = float(first[at]), float(second[at])
+        if not (x or y):
+            return False
+        along = first / x if abs(x) >= abs(y) else second / y
+        known = self._known.get(u)
+        if known is not None and len(known[0]) == len(along):
+            known = known if np.abs(known[0] - along).max() <= _STRAIGHT else None
+        along = along if known is None else known[0]
+        if max(np.abs(first - x * along).max(), np.abs(second - y * along).max()) > _STRAIGHT:
+            return False
+        needed = math.ceil((out.shape[2] - 1) * (abs(x) + abs(y)) * _STEPS) + 2
+        if known is None or len(known[1]) < needed:
+            table = np.empty((needed, _TERMS, 2))
+            _derivatives(along, chance, table)
+            known = self._known[u] = (along, table)
+        _look_up(known[1], x, y, start, out)
+        return True
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the tables take."""
+        return sum(table.nbytes for _, table in list(self._known.values()))
+
+
+@kernel
+def _derivatives(
+    along: NDArray[np.float64], chance: NDArray[np.float64], table: NDArray[np.float64]
+) -> None:
+    """Tabulate ``sum_s p_s (2 pi v_s)^q / q! e(j v_s / STEPS)`` for j = 0, 1, 2, ... and all q.
+
+    That is what Taylor's series needs, but for powers of i (Proposition 362).
+    """
+    n = len(along)
+    sines, cosines, terms = np.empty(n), np.empty(n), np.empty(n)
+    for j in range(len(table)):
+        for s in range(n):
+            sines[s], cosines[s] = sin_cos_turns(j * along[s] / _STEPS)
+            terms[s] = chance[s]
+        for q in range(_TERMS):
+            re, im = 0.0, 0.0
+            for s in range(n):
+                re += terms[s] * cosines[s]
+                im += terms[s] * sines[s]
+                terms[s] *= 2.0 * math.pi * along[s] / (q + 1.0)
+            table[j, q, 0], table[j, q, 1] = re, im
+
+
+@strict_kernel
+def _look_up(
+    table: NDArray[np.float64],
+    x: float,
+    y: float,
+    start: tuple[float, float],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the factor of a unit on a line at all pairs of nodes (Proposition 362)."""
+    degree = out.shape[2] - 1
+    for row in range(2 * degree + 1):
+        for k in range(degree + 1):
+            frequency = k * x + (row - degree) * y
+            j = int(abs(frequency) * _STEPS + 0.5)
+            away = abs(frequency) - j / _STEPS
+            re, im = table[j, _TERMS - 1, 0], table[j, _TERMS - 1, 1]
+            for q in range(_TERMS - 2, -1, -1):
+                re, im = table[j, q, 0] - away * im, table[j, q, 1] + away * re
+            im = im if frequency >= 0.0 else -im
+            sine, cosine = sin_cos_turns(k * start[0] + (row - degree) * start[1])
+            out[0, row, k] = re * cosine - im * sine
+            out[1, row, k] = re * sine + im * cosine
 
 
 @strict_kernel
@@ -177,6 +275,7 @@ def build_pairs(
     scales: tuple[float, float],
     degree: int,
     size: int,
+    lines: Lines,
 ) -> PairTable:
     """Tabulate two sums, for every set of up to so many units.
 
@@ -188,6 +287,8 @@ def build_pairs(
     scales : pair of float
         By how much their periods are shortened.
     degree, size : int
+    lines : Lines
+        What is known of units of many states; they are those of ``states``.
 
     Returns
     -------
@@ -195,17 +296,23 @@ def build_pairs(
 
     References
     ----------
-    Propositions 83 and 360, Lemma 84; Table 3, lines 3 to 6.
+    Propositions 83, 360 and 362, Lemma 84; Table 3, lines 3 to 6.
     """
     n = len(states.start) - 1
     size = min(size, n)
     turns = [scale * states.turns[j] for scale, j in zip(scales, rivals, strict=True)]
-    powers = [_powers(each, degree) for each in turns]
-    factor = np.empty((n, 2, 2 * degree + 1, degree + 1))
+    plane = np.empty((n, 2, 2 * degree + 1, degree + 1))
+    straight = 0
     for u in range(n):
-        _factors(states.start, states.chance, powers[0], powers[1], u, factor[u])
-    k, m = np.meshgrid(np.arange(degree + 1), np.arange(-degree, degree + 1))
-    k, m, factor = k.ravel(), m.ravel(), factor.reshape(n, 2, -1)
+        own = slice(int(states.start[u]), int(states.start[u + 1]))
+        if lines.has(u, states.chance[own], turns[0][own], turns[1][own], plane[u]):
+            straight += 1
+        else:
+            powers = [_powers(each[own], degree) for each in turns]
+            _factors(states.chance[own], powers[0], powers[1], plane[u])
+    ks, ms = np.meshgrid(np.arange(degree + 1), np.arange(-degree, degree + 1))
+    k, m = ks.ravel(), ms.ravel()
+    factor = plane.reshape(n, 2, -1)
     vaaler, fejer = coefficient_table(np.arange(1.0, degree + 1), degree)
     single = np.concatenate([[1 + 1 / (degree + 1)], vaaler + fejer])
     radius = np.concatenate([[1 / (degree + 1)], fejer])
@@ -231,7 +338,8 @@ def build_pairs(
     reach = sum(float(np.maximum.reduceat(np.abs(each), states.start[:-1]).sum()) for each in turns)
     total = 3 * (2 + 2 * coefficient_sum(degree)) ** 2
     each = 2 * TRIG_ERROR + 8 * UNIT
-    rounded = math.expm1(4 * TRIG_ERROR * n + 8 * UNIT * len(states.chance)) + _MOVED
+    off = 4 * TRIG_ERROR * n + 8 * UNIT * len(states.chance) + _OFF_LINE * straight
+    rounded = math.expm1(off) + _MOVED
     rounded += 1.001 * 4 * UNIT * 3 * n + each
     error = total * (rounded + 48 * UNIT * degree * reach)
     error += total * 2 * UNIT * (len(order) + 3 * degree + 64)

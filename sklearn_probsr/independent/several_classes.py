@@ -36,6 +36,7 @@ from sklearn_probsr.independent.level import ANY, Level
 from sklearn_probsr.independent.pairs import (
     DEGREES,
     SCALES,
+    Lines,
     PairTable,
     States,
     Windows,
@@ -64,6 +65,8 @@ _MOST_STATES = 2**14
 _SLIGHT = 1e-3
 # No more completions than this are counted, and whole numbers below this are 64-bit ones.
 _MOST_COUNTED, _SHORT = 2**12, 2**62
+# What is further out than two to this many turns is held there.
+_FAR_BITS = 900
 # Losses are no further out than this, in turns.
 _FARTHEST = 10**6
 # Bounds of a duel by its table are no further apart than this, about.
@@ -94,6 +97,7 @@ class Winner:
         self.moving = [j for j, duel in enumerate(duels) if duel.linear.weights.any()]
         self._stacks: dict[tuple[int, int], Duels] = {}
         self._windows: dict[int, Windows] = {}
+        self._lines = Lines()
         self._pairs: dict[tuple[int, ...], PairTable] = {}
 
     @property
@@ -153,13 +157,20 @@ class Winner:
 
     def _turns(self, duel: TabledLaw, there: list[NDArray[np.bool_]]) -> list[float]:
         """Return what every state adds in a duel, in turns around its unit's mean."""
-        tables, turns = duel.tables, []
+        tables, scale, turns = duel.tables, duel.contributions.scale, []
+        period = Fraction(tables.turn * scale)
         each = zip(self.source.worths(duel.linear), there, strict=True)
         for u, ((values, _), occurs) in enumerate(each):
+            middle = Fraction(tables.middle[u] * scale)
+            a, b = period.denominator, period.numerator * middle.denominator
+            most, least = float(tables.above[u]), -float(tables.below[u])
             for value, is_there in zip(values, occurs.tolist(), strict=True):
                 if is_there:  # what is far out is held where the tables hold it
-                    gain = tables.worth(u, value)[0]
-                    turns.append(max(min(gain, float(tables.above[u])), -float(tables.below[u])))
+                    p, q = value.numerator, value.denominator
+                    above, whole = a * (p * middle.denominator - middle.numerator * q), b * q
+                    far = above.bit_length() - whole.bit_length() > _FAR_BITS
+                    turn = math.copysign(2.0**_FAR_BITS, above) if far else above / whole
+                    turns.append(max(min(turn, most), least))
         return turns
 
     def windows(self, j: int) -> Windows:
@@ -178,7 +189,7 @@ class Winner:
         if key not in self._pairs:
             assert self.states is not None
             by = (SCALES[scales[0]], SCALES[scales[1]])
-            self._pairs[key] = build_pairs(self.states, (i, j), by, degree, known)
+            self._pairs[key] = build_pairs(self.states, (i, j), by, degree, known, self._lines)
         return self._pairs[key]
 
     @property
@@ -188,7 +199,7 @@ class Winner:
         arrays = [part for table in parts for part in table if isinstance(part, np.ndarray)]
         windows = sum(each.nbytes for each in list(self._windows.values()))
         duels = sum(duel.nbytes - self.source.nbytes for duel in self.duels)
-        return sum(part.nbytes for part in arrays) + windows + duels
+        return sum(part.nbytes for part in arrays) + windows + duels + self._lines.nbytes
 
     # --- few completions ---------------------------------------------------------------------
 
@@ -230,6 +241,12 @@ class Winner:
         inside = set(fixed)
         free = sorted(self._varying - inside)
         if 2 ** len(free) > _MOST_COUNTED:
+            return None
+        if any(
+            math.prod(len(seen.values[u]) for u in free) > _MOST_COUNTED
+            for seen in self._listed
+            if seen.values is not None
+        ):
             return None
         laws = [self._laws[u] for u in free]
         if math.prod(map(len, laws)) > _MOST_COUNTED:
@@ -376,7 +393,7 @@ class RivalView(View):
                 losses[j] / shared.duels[j].contributions.scale / tables.turn
                 for j, tables in zip(moving, shared.tables, strict=True)
             ]
-            less = np.array([float(min(one, _FARTHEST)) for one in each_less])
+            less = np.array([float(min(one, Fraction(_FARTHEST))) for one in each_less])
             gain = self.rivals.gain.copy()
             gain[:, features[0]] -= less
             blur = self.rivals.blur + 8 * (self.n_units + 8) * UNIT * less
@@ -666,7 +683,9 @@ class RivalProver(Prover):
         each, undecided = list(sets), False
         for first in range(0, len(each), _AT_ONCE):
             some = each[first : first + _AT_ONCE]
-            verdicts = [None] if self.task.is_late else self.verdicts(some)
+            verdicts: list[bool | None] = [None]
+            if not self.task.is_late:
+                verdicts = self.verdicts(some)
             if True in verdicts:
                 return True, set(some[verdicts.index(True)])
             undecided |= None in verdicts

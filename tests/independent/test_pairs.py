@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sklearn_probsr.independent import pairs
 from sklearn_probsr.independent.pairs import (
     SCALES,
+    Lines,
     States,
     Windows,
     bound_pairs,
@@ -60,7 +62,7 @@ class Sums:
 
     def bounds(self, cuts: tuple[Fraction, Fraction], fixed: list[int]) -> tuple[float, float]:
         """Bound that by the table of all units."""
-        table = build_pairs(self.states, (0, 1), (1.0, 1.0), self.degree, len(self.units))
+        table = build_pairs(self.states, (0, 1), (1.0, 1.0), self.degree, len(self.units), Lines())
         free = [u for u in range(len(self.units)) if u not in fixed]
         at = [
             float((c - sum(means[u] for u in free)) / period)
@@ -130,6 +132,34 @@ def test_many_units_are_told_to_two_digits(values: int, monkeypatch: pytest.Monk
     assert widths[1] < 0.7 * widths[0]
 
 
+@pytest.mark.parametrize("few", [0, 10**9])
+def test_units_on_a_line_are_looked_up(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of many values with a weight before each rival, and one of another kind."""
+    monkeypatch.setattr(pairs, "_FEW_STATES", few)
+    rng = np.random.default_rng(few % 7)
+    weights = [(3, 1), (-2, 5), (4, -4), (1, 0)]
+    units: list[Unit] = [
+        [(a * int(v), b * int(v), 1) for v in rng.integers(-9, 10, 11)] for a, b in weights
+    ]
+    units.append([(1, 2, 1), (2, 1, 2), (0, -4, 1)])
+    sums = Sums(units, 95)
+    for fixed in ([], [1], [0, 4]):
+        law = _law([unit for u, unit in enumerate(units) if u not in fixed])
+        for cuts in [sorted(law)[len(law) // 3], sorted(law)[len(law) // 2]]:
+            at = (Fraction(cuts[0]), Fraction(cuts[1]))
+            lower, upper = sums.bounds(at, fixed)
+            assert lower <= sums.share(at, fixed, strict=True)
+            assert sums.share(at, fixed, strict=False) <= upper
+    lines = Lines()
+    tables = [
+        build_pairs(sums.states, (0, 1), (1.0, 2.2), 47, 3, known)
+        for known in (lines, lines, Lines())
+    ]
+    direct = pairs.PairTable(*tables[0])
+    assert all(np.allclose(direct.whole, other.whole, atol=1e-11) for other in tables)
+    assert bool(lines.nbytes) == (few == 0)
+
+
 def test_nodes_that_are_left_out_are_counted() -> None:
     """With a hundred units nearly all nodes are negligible, and no bound is wrong by it."""
     start = np.arange(0, 401, 4).astype(np.int64)
@@ -137,7 +167,7 @@ def test_nodes_that_are_left_out_are_counted() -> None:
         [np.tile(t, 100) / 60.0 for t in ([1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0])]
     )
     states = States(start, np.full(400, 0.25), turns)
-    table = build_pairs(states, (0, 1), (1.0, 1.0), 95, 0)
+    table = build_pairs(states, (0, 1), (1.0, 1.0), 95, 0, Lines())
     assert len(table.node) < 2000  # of 18,000
     found = np.empty((1, 2))
     bound_pairs(
