@@ -15,21 +15,16 @@ CORE = (
     "model",
     "distributions",
     "core",
-    "engines",
-    "laws",
     "independent",
     "rows",
     "rules",
     "results",
     "_functions",
 )
-# A law that says nothing else is searched as views are; all types of results are told in one place;
-# the kinds of laws that are still to be written anew lean on what their room has.
+# A law that says nothing else is searched as views are; all types of results are told in one place.
 LATE = {
     "core.law": ("core.search", "core.scout"),
     "results": ("questions", "explain", "report"),
-    "engines": ("independent",),
-    "laws": ("independent",),
 }
 SHELLS = ("adapters", "extend", "questions", "explain", "plots", "report", "cli", "__main__")
 

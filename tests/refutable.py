@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -10,10 +10,6 @@ import numpy as np
 from sklearn_probsr import LinearModel, Marginals, Product, Uniform, Unit
 from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.distributions._completions import Distribution
-from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws.sums._independent import IndependentLaw
-from sklearn_probsr.laws.sums._refuter import Refuter
-from tests.interpreted import INTERPRETED
 from tests.oracle import Costly
 
 
@@ -37,19 +33,6 @@ class Refutable:
     def task(self, delta: Fraction, effort: Effort) -> Task:
         barred = range(self.n, self.n + len(self.truth.others))
         return Task(delta, exclude=tuple(barred), effort=effort)
-
-    def refuter(self, delta: Fraction, effort: Effort | None = None) -> Refuter:
-        """Return what refutes sets of the row, on spectra."""
-        law = law_of(self.model, self.law)
-        law = getattr(law, "sums", law)  # coins are a sum too
-        law = IndependentLaw(law.linear, law.distribution, law.source)
-        positive = bool(self.model.is_positive(self.rows)[0])
-        shared = law.spectra(positive, whole=False, few=True)
-        assert shared is not None
-        if INTERPRETED:  # wider bounds, and a sixteenth of the work
-            shared = replace(shared, degrees=[256])
-        task = self.task(delta, Effort() if effort is None else effort)
-        return Refuter(law.contributions, shared, self.rows, positive, task)
 
 
 def binary(seed: int, others: int = 60) -> Refutable:

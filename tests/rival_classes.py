@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from functools import cached_property
@@ -14,12 +14,11 @@ from unittest import mock
 import numpy as np
 
 from sklearn_probsr import ArgmaxModel, Marginals, Unit, sufficient_reason
-from sklearn_probsr.core.options import Effort, Limits, Task
-from sklearn_probsr.core.search import Prover, search
 from sklearn_probsr.extend import Enclosure, law_of
-from sklearn_probsr.laws.rivals import _joint_counts, _rival_costs, _rival_prover
-from sklearn_probsr.laws.rivals._rival_prover import RivalProver
-from sklearn_probsr.laws.sums import _independent
+from sklearn_probsr.independent import several_classes
+from sklearn_probsr.independent.level import ANY, Level
+from sklearn_probsr.independent.rival_kernels import bound_each
+from sklearn_probsr.independent.several_classes import RivalView
 
 ROWS = 10
 DELTA = Fraction("0.8")
@@ -103,42 +102,47 @@ def check(case: Rivals, delta: Fraction = DELTA, **options: Any) -> Any:
 
 def nothing_counted() -> Any:
     """Let completions be bounded before all rivals, be they as few as they may."""
-    return mock.patch.object(_joint_counts, "_MOST", 0)
+    return mock.patch.object(several_classes, "_MOST_COUNTED", 0)
 
 
 @contextmanager
-def pairs_alone() -> Iterator[None]:
-    """Let sets be told by pairs of rivals and by nothing else, be they as few as they may.
+def tables_alone(pairs_alone: bool = False) -> Iterator[None]:
+    """Let sets be told by tables and by nothing else, be they as few as they may.
 
-    Single duels are what pairs are taken off from; by themselves they tell nothing but certainty.
+    Or by pairs of rivals alone: single duels are what those are taken off from, and by themselves
+    tell nothing.
     """
 
-    def certain(each: Iterable[Enclosure]) -> Enclosure:
-        sure = all(known.exact == 1 for known in each)
-        return Enclosure.of(Fraction(1)) if sure else Enclosure(0.0, 1.0)
+    def enclose(self: Any, fixed: Any, delta: Any = None, tol: float = 0.0) -> Enclosure:
+        if all(duel.is_certain(fixed) for duel in self.duels):
+            return Enclosure.of(Fraction(1))
+        sets = np.array([sorted(fixed)], dtype=np.int64)
+        level = ANY if delta is None else Level.around(delta).passed
+        lower, upper = self.bounds(sets, np.array([len(fixed)]), level)
+        return Enclosure.proved(float(lower[0]), float(upper[0]))
+
+    def bounds(self: Any, units: Any, sizes: Any, level: Any) -> Any:
+        each = np.empty((len(units), len(self.rivals.cut), 2))
+        stack = self.shared.stack(int(sizes.max(initial=0)))
+        bound_each(stack, self.rivals, units, sizes, each)
+        return self._by_pairs(units, sizes, 1 - each[:, :, 0], 1 - each[:, :, 1], level)
 
     with ExitStack() as stack:
-        for where, name, instead in (
-            (_independent, "are_few", lambda *_: False),
-            (_rival_costs, "together", certain),
-            (_rival_costs, "_SLIGHT", (0.0,) * 3),
-            (RivalProver, "verdict", Prover.verdict),
-            (RivalProver, "bound_least", Prover.bound_least),
-            (RivalProver, "_left", lambda *_: None),
-        ):
-            stack.enter_context(mock.patch.object(where, name, instead))
         stack.enter_context(nothing_counted())
+        stack.enter_context(mock.patch.object(RivalView, "enclose", enclose))
+        stack.enter_context(mock.patch.object(several_classes, "_SLIGHT", 0.0))
+        if pairs_alone:
+            stack.enter_context(mock.patch.object(RivalView, "bounds", bounds))
         yield
 
 
-def told_by_pairs(case: Rivals, delta: Fraction, every: int = 1) -> tuple[int, int, int]:
-    """Ask about sets by pairs alone: return how many, of how many the level is told, and falsely.
+def told(case: Rivals, delta: Fraction, every: int = 1) -> tuple[int, int, int]:
+    """Ask about sets: return how many, of how many the level is told, and falsely.
 
     A bound that the truth is beyond counts as false, too.
     """
-    asked = told = false = 0
+    asked = decided = false = 0
     view = law_of(case.model, case.law).view(case.model.check_row(case.x))
-    view.pairs.settle(range(len(case.x)))
     for chosen, share in list(case.truth().items())[::every]:
         for level in (None, delta):
             known = view.enclose(chosen, level)
@@ -146,38 +150,6 @@ def told_by_pairs(case: Rivals, delta: Fraction, every: int = 1) -> tuple[int, i
             false += not below <= share <= above
         verdict = (known >= delta).value
         asked += 1
-        told += verdict is not None
+        decided += verdict is not None
         false += verdict is not None and verdict != (share >= delta)
-    return asked, told, false
-
-
-# Up-sets by the exchange in all duels one by one; branches by single duels with no exchange; both.
-WAYS = {"exchange": 10**6, "branches": 1, "branches and exchange": 1}
-
-
-@contextmanager
-def branches_alone(way: str) -> Iterator[Limits]:
-    """Let nothing be refuted beforehand by single duels, and yield what a search goes by."""
-    with ExitStack() as stack:
-        stack.enter_context(nothing_counted())
-        stack.enter_context(mock.patch.object(RivalProver, "_raise_by", return_value=None))
-        if way == "branches":
-            stack.enter_context(mock.patch.object(_rival_prover, "above_in_all", _nothing_above))
-        yield Limits(rival_sets=WAYS[way])
-
-
-def _nothing_above(members: Sequence[int], *_: Any) -> Any:
-    return np.zeros((len(members), len(members)), dtype=np.bool_)
-
-
-def searched(case: Rivals, limits: Limits, delta: Fraction) -> str:
-    """Search a case thoroughly, and hold what is claimed against all sets."""
-    truth = case.truth()
-    task = Task(delta, effort=Effort(prove=True, limits=limits))
-    found = search(law_of(case.model, case.law), case.model.check_rows([case.x]), task)
-    least = min(len(s) for s, share in truth.items() if share >= delta)
-    size, word = len(found.sets.of(0)), str(found.minimality[0])
-    assert truth[frozenset(found.sets.of(0))] >= delta
-    assert found.size_lower[0] <= least
-    assert word != "minimum" or size == least
-    return word
+    return asked, decided, false

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from sklearn_probsr.independent import makers
-from sklearn_probsr.laws.sums import _thin_spectrum
+from sklearn_probsr.independent import sparse as units
 from sklearn_probsr.model import sparse
 
 
@@ -18,8 +18,8 @@ def few_are_thin() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse, "_FEW_CELLS", -1)
         patch.setattr(makers, "_MANY_UNITS", -1)
-        patch.setattr(_thin_spectrum, "_MOSTLY", 0.7)
-        patch.setattr(_thin_spectrum, "_DEGREE", 2**9)
+        patch.setattr(units, "_MOSTLY", 0.7)
+        patch.setattr(units, "_DEGREE", 2**9)
         yield
 
 
@@ -30,5 +30,5 @@ def division(of_most: bool) -> Iterator[None]:
         if of_most:
             changed = {"_SHARE": 2.0, "_FEW_SMALL": -1, "_LEAST_DIVISOR": 0.05, "_GONE": 4.0}
             for name, value in (changed | {"_RESERVE": 0.1}).items():
-                patch.setattr(_thin_spectrum, name, value)
+                patch.setattr(units, name, value)
         yield

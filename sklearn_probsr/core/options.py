@@ -101,12 +101,6 @@ class Limits:
     most_ranked : int, default=1024
         Laws with more values than this together are compared in floats, which never claims too
         much.
-    rival_sets : int, default=256
-        Before several rivals, so many up-sets of a branch are bounded one by one; with more a unit
-        is decided first.
-    rival_looks, rival_room : int, default=64 and 8
-        So often duels are asked about a branch, and so many sets may be left to pairs of rivals,
-        unless a proof may take long.
     """
 
     few_sets: int = 200
@@ -118,9 +112,6 @@ class Limits:
     context: int = 2**19
     room: int = 64
     most_ranked: int = 1024
-    rival_sets: int = 256
-    rival_looks: int = 64
-    rival_room: int = 8
 
 
 @dataclass(frozen=True)

@@ -383,7 +383,7 @@ def _costs(
     places: tuple[NDArray[np.intp], NDArray[np.intp]],
     forced: list[int],
 ) -> _Costs:
-    """Return what each unit of rows costs at most, beside those that are forced."""
+    """Return what each unit of rows costs at most, beside those forced (Proposition 70)."""
     columns, starts = places
     with np.errstate(over="ignore", invalid="ignore"):
         parts = values * numbers.weights[columns]

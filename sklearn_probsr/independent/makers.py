@@ -26,9 +26,9 @@ _LARGEST = 1e100
 def independent(model: Any, distribution: Any, source: Source) -> Law:
     """Return the law of independent units, of two classes or of several."""
     if isinstance(model, ArgmaxModel):
-        from sklearn_probsr.laws.rivals._duels import IndependentDuels
+        from sklearn_probsr.independent.several_classes import SeveralClasses
 
-        return IndependentDuels(model, distribution, source)
+        return SeveralClasses(model, distribution, source)
     from sklearn_probsr.independent.law import TabledLaw
 
     return TabledLaw(model, distribution, source)
@@ -47,9 +47,9 @@ def uniform(model: Any, distribution: Uniform) -> Law:
 def marginals(model: Any, data: Marginals) -> Law:
     """Return the law of units that are, one by one, as in a data set."""
     if data.is_sparse and model.takes_sparse:
-        from sklearn_probsr.laws.sums._thin_laws import ThinLaws
+        from sklearn_probsr.independent.sparse import SparseUnits
 
-        thin = _thin(model, data, ThinLaws.seen(rows_before(model, data), data.weights))
+        thin = _thin(model, data, SparseUnits.seen(rows_before(model, data), data.weights))
         if thin is not None:
             return thin
     return independent(model, data, Seen(model, data))
@@ -59,9 +59,9 @@ def product(model: Any, product: Product) -> Law:
     """Return the law of 0/1 columns with chances of their own."""
     source = Given(model, product)
     if model.n_units > _MANY_UNITS:
-        from sklearn_probsr.laws.sums._thin_laws import ThinLaws
+        from sklearn_probsr.independent.sparse import SparseUnits
 
-        thin = _thin(model, product, ThinLaws.given(product.p))
+        thin = _thin(model, product, SparseUnits.given(product.p))
         if thin is not None:
             return thin
     return independent(model, product, source)
@@ -77,9 +77,9 @@ def _thin(model: Any, distribution: Any, laws: Any) -> Law | None:
     if largest >= _LARGEST or model.first_columns != list(range(model.n_features)):
         return None
     if isinstance(model, ArgmaxModel):
-        from sklearn_probsr.laws.rivals._thin_duels import ThinDuels
+        from sklearn_probsr.independent.sparse_classes import SparseDuels
 
-        return ThinDuels(model, distribution, laws)
-    from sklearn_probsr.laws.sums._thin_independent import ThinLaw
+        return SparseDuels(model, distribution, laws)
+    from sklearn_probsr.independent.sparse_law import SparseLaw
 
-    return ThinLaw(model, distribution, laws)
+    return SparseLaw(model, distribution, laws)

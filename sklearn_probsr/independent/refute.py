@@ -29,12 +29,17 @@ __all__ = [
     "PriceLimits",
     "Scene",
     "all_free",
+    "begin",
     "branch",
     "cheap_set",
     "divide",
+    "fix",
     "set_bounds",
+    "sum_up",
     "sweep",
     "turn",
+    "weigh",
+    "width_of",
 ]
 
 # Candidates in a word of bits.
@@ -156,7 +161,7 @@ def turn(
 
 
 @inner
-def _begin(
+def begin(
     table: Table, scene: Scene, forced: NDArray[np.int64], n: int, out: NDArray[np.float64]
 ) -> float:
     """Write the product without what is forced, and the same turned back by the cut: (4 n,).
@@ -174,7 +179,7 @@ def _begin(
 
 
 @inner
-def _fix(
+def fix(
     product: NDArray[np.float64], line: NDArray[np.float64], n: int, out: NDArray[np.float64]
 ) -> None:
     """Write what a product is when one more candidate is fixed, both of its parts."""
@@ -188,11 +193,16 @@ def _fix(
 
 
 @inner
-def _weigh(
-    table: Table, side: float, product: NDArray[np.float64], n: int, out: NDArray[np.float64]
+def weigh(
+    vaaler: NDArray[np.float64],
+    fejer: NDArray[np.float64],
+    sign: NDArray[np.float64],
+    side: float,
+    product: NDArray[np.float64],
+    n: int,
+    out: NDArray[np.float64],
 ) -> None:
     """Write what a candidate's line is multiplied with, to give the upper bound with it: (4 n,)."""
-    vaaler, fejer, sign = table.vaaler, table.fejer, table.sign
     re, im, x, y = product[:n], product[n : 2 * n], product[2 * n : 3 * n], product[3 * n :]
     p, q, s, t = out[:n], out[n : 2 * n], out[2 * n : 3 * n], out[3 * n :]
     for i in range(n):
@@ -204,15 +214,16 @@ def _weigh(
 
 
 @inner
-def _sum(weights: NDArray[np.float64], line: NDArray[np.float64]) -> float:
+def sum_up(weights: NDArray[np.float64], line: NDArray[np.float64], n: int) -> float:
+    """Add up the first n products of weights and a line."""
     total = 0.0
-    for i in range(len(weights)):
+    for i in range(n):
         total += weights[i] * line[i]
     return total
 
 
 @inner
-def _width(table: Table, scene: Scene, m: int, n: int) -> float:
+def width_of(table: Table, scene: Scene, m: int, n: int) -> float:
     """Return what an upper bound lies above its sum (Proposition 202)."""
     turned = (m + 2.0) * (2.0 * TRIG_ERROR + 8.0 * UNIT) + 8.0 * (n + 4.0) * UNIT
     turned *= 2.0 * coefficient_sum(table.degree)
@@ -338,9 +349,9 @@ def sweep(
             count[0] += 1
     stack, weights = np.empty((size, 4 * n)), np.empty(4 * n)
     cuts = np.empty(size)
-    cuts[0] = _begin(table, scene, forced, n, stack[0])
+    cuts[0] = begin(table, scene, forced, n, stack[0])
     side = -1.0 if scene.positive else 1.0
-    base = 0.5 + _width(table, scene, held + size, n)
+    base = 0.5 + width_of(table, scene, held + size, n)
     is_far = scene.far[len(scene.far) - 1] > 0.0
     work = looked = kept = depth = 0
     while depth >= 0:
@@ -356,7 +367,7 @@ def sweep(
                         taken, ready[depth + 1],
                     )  # fmt: skip
                     if count[depth + 1]:
-                        _fix(stack[depth], turned[j], n, stack[depth + 1])
+                        fix(stack[depth], turned[j], n, stack[depth + 1])
                         cuts[depth + 1] = cuts[depth] - scene.gain[candidates[j]]
                         work += 3 * n + 20
                         depth += 1
@@ -365,7 +376,7 @@ def sweep(
                         taken[j // _BITS] &= ~(1 << (j % _BITS))
                     continue
         else:
-            _weigh(table, side, stack[depth], n, weights)
+            weigh(table.vaaler, table.fejer, table.sign, side, stack[depth], n, weights)
             work += 2 * n + 20
             for p in range(count[depth]):
                 j = ready[depth, p]
@@ -374,7 +385,7 @@ def sweep(
                 work += n + 10
                 beta = cuts[depth] - scene.gain[candidates[j]]
                 if abs(beta) < 0.499:
-                    upper = base + side * beta + _sum(weights, turned[j])
+                    upper = base + side * beta + sum_up(weights, turned[j], 4 * n)
                     if is_far:
                         upper += moved(scene.far, abs(beta) + 2.0 * scene.blur)
                     if upper < level.low:

@@ -40,6 +40,7 @@ __all__ = [
     "bounds",
     "build",
     "build_coins",
+    "by_moments",
     "coin_bounds",
     "coin_period",
     "divide_out",
@@ -355,7 +356,7 @@ def build(
     spread = np.add.reduceat(laws.chance * np.minimum(np.abs(turns), 1.0), laws.start[:-1])
     direct = np.flatnonzero(values <= _MOST_DIRECT)
     direct = direct[np.argsort(-spread[direct], kind="stable")]  # those that rule out most first
-    known = {u: _by_moments(*_law(laws, turns, u), degree) for u in wide.tolist()}
+    known = {u: by_moments(*_law(laws, turns, u), degree) for u in wide.tolist()}
     while True:
         k = _survivors(laws, turns, direct, known, degree, size)
         chosen = None
@@ -387,7 +388,7 @@ def _law(
     return turns[inside], laws.chance[inside]
 
 
-def _by_moments(
+def by_moments(
     turns: NDArray[np.float64], chances: NDArray[np.float64], degree: int
 ) -> tuple[NDArray[np.float64], float]:
     """Return a unit's factor at the nodes 1 to the degree, (2, degree), and its error.

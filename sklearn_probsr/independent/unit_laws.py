@@ -547,6 +547,10 @@ class Tables:
             return sharp
         return self._table(_COARSE, _COARSE, size)
 
+    def of_degree(self, degree: int, size: int) -> Table:
+        """Return the table of a degree, or a lower one, that knows sets of so many units."""
+        return self._table(degree, degree, size)
+
     def _table(self, degree: int, nodes: int, size: int, known: int = _SIZE) -> Table:
         n = len(self.laws.centre)
         while known < size:
@@ -555,10 +559,6 @@ class Tables:
         if key not in self._tables:
             self._tables[key] = build(self.laws, degree, key[1], nodes, 1.0)
         return self._tables[key]
-
-    def of_degree(self, degree: int, size: int) -> Table:
-        """Return a table of a degree, or a lower one, for sets of so many units."""
-        return self._table(degree, degree, size)
 
     @property
     def nbytes(self) -> int:

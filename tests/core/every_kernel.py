@@ -5,7 +5,6 @@ import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
-import sklearn_probsr.engines
 import sklearn_probsr.independent
 import sklearn_probsr.rows
 import sklearn_probsr.rules
@@ -14,7 +13,6 @@ import sklearn_probsr.rules
 def kernels() -> Iterator[Any]:
     """Yield all kernels of the package."""
     for room in (
-        sklearn_probsr.engines,
         sklearn_probsr.independent,
         sklearn_probsr.rows,
         sklearn_probsr.rules,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -24,10 +23,6 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.core.options import Effort, Limits
-from sklearn_probsr.laws.rivals._joint_search import Allowance
-from sklearn_probsr.laws.sums._branches import Purse
-from tests.laws.rivals.test_exchange import prover_of
 from tests.rival_classes import DELTA, Rivals, check
 
 CASES: dict[str, Callable[[np.random.Generator], tuple[Any, Any, Any]]] = {}
@@ -109,7 +104,7 @@ def test_whenever_the_time_is_up_claims_hold(looks: int) -> None:
     """Before several rivals, where every look at the clock may be the last: against all sets."""
     for seed in (0, 3, 4):
         case = Rivals(seed, units=5, values=2 + seed % 2)
-        with patch("sklearn_probsr.core.options.clock", Striking(looks)):
+        with patch("sklearn_probsr.core.options.monotonic", Striking(looks).monotonic):
             reason = check(case, DELTA, prove=True)
         assert (reason.stopped == "proved") == (reason.minimality == "minimum")
         if looks == 1:
@@ -117,28 +112,10 @@ def test_whenever_the_time_is_up_claims_hold(looks: int) -> None:
             assert reason.stopped in {"proved", "time"}
 
 
-def test_a_search_that_is_cut_off_refutes_nothing() -> None:
-    """At whatever branch it is: what reaches the level is among the sets left, or none are told."""
-    case = Rivals(4, units=6)
-    truth = case.truth()
-    least = min(len(s) for s, share in truth.items() if share >= DELTA)
-    told = []
-    for looks in (*range(1, 12), 10**6):
-        with patch("sklearn_probsr.core.options.clock", Striking(looks)):
-            prover = prover_of(case, Effort(prove=True, limits=Limits(rival_sets=1)))
-            search, purse = prover._search, Purse(prover.task)
-            assert search is not None
-            left = search.open_sets(least, Allowance.of(prover.task.effort), purse)
-        told.append(left is not None)
-        assert left is None or any(truth[frozenset(chosen)] >= DELTA for chosen in left)
-    assert told[-1]
-    assert not told[0]
-
-
 def test_a_clock_that_never_strikes_changes_nothing() -> None:
     """What is proved is what is proved without an end."""
     case = Rivals(4, units=5)
-    with patch("sklearn_probsr.core.options.clock", SimpleNamespace(monotonic=lambda: 0.0)):
+    with patch("sklearn_probsr.core.options.monotonic", lambda: 0.0):
         held = check(case, DELTA, prove=True)
     free = check(case, DELTA, prove=True, time_limit=1e6)
     assert (held.features, held.minimality, held.size_lower) == (
@@ -169,7 +146,7 @@ def test_questions_end_soon_as_well() -> None:
     model = LinearModel(weights, float(weights @ rows.mean(axis=0)), units=reals(12))
     options: dict[str, Any] = {"distribution": Background(rows), "delta": Fraction("0.9")}
     whole = alternatives(model, rows[0], prove=True, **options)
-    with patch("sklearn_probsr.core.options.clock", Striking(12)):
+    with patch("sklearn_probsr.core.options.monotonic", Striking(12).monotonic):
         cut = alternatives(model, rows[0], prove=True, **options)
     assert set(cut.necessary) <= set(whole.necessary)
     assert set(cut.possible) <= set(whole.possible)

@@ -1,1 +1,0 @@
-"""Sums of independent finite variables: how likely is one at most a capacity."""

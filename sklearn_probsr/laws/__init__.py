@@ -1,1 +1,0 @@
-"""Laws: one model under one distribution, and each instance before it."""

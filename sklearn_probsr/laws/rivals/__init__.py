@@ -1,1 +1,0 @@
-"""Laws of several classes over independent units: one duel with each rival."""

@@ -1,1 +1,0 @@
-"""Laws of independent units: what is unknown is a sum of independent costs."""
