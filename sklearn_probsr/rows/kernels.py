@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.jit import inner, kernel
 from sklearn_probsr.core.jit import kernel
 from sklearn_probsr.core.jit import loop as inner
-from sklearn_probsr.rows.exact import Decider, Winner, wins
 
 __all__ = [
     "BLOCK",
