@@ -20,7 +20,7 @@ help: ## List the targets
 setup: $(VENV)/.lint $(VENV)/.docs ## Create the environment with everything that development needs
 
 demo: $(VENV)/.test ## Explain a classifier of breast tumours
-	@$(BIN)/python -m sklearn_probsr demo --output build/demo
+	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test ## Run the tests and doctests
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
@@ -38,8 +38,10 @@ measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal --cov --cov-report= --cov-fail-under=0
 
 # Coverage cannot see compiled code run; here it does. Others take too long as Python.
-INTERPRETED = tests/engines $(addprefix tests/rows/test_,search.py matching_kernels.py near_ties.py) \
-	$(addprefix tests/independent/test_,spectrum.py ranks.py certainty.py context.py one_sum.py)
+INTERPRETED = tests/engines $(addprefix tests/core/test_,clopper_pearson.py samples.py strict.py) \
+	$(addprefix tests/rows/test_,search.py matching_kernels.py near_ties.py) \
+	$(addprefix tests/independent/test_,spectrum.py ranks.py certainty.py context.py one_sum.py \
+	vaaler.py)
 
 interpreted: $(VENV)/.test ## Run those of kernels without compiling, and note lines too
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal $(INTERPRETED) \
@@ -47,8 +49,8 @@ interpreted: $(VENV)/.test ## Run those of kernels without compiling, and note l
 
 # Each of the libraries in an environment where its newest release installs.
 packages: $(VENV)-packages/.packages $(VENV)-pygam/.packages $(VENV)-clients/.packages ## Test with other libraries
-	@$(VENV)-packages/bin/python -m pytest -q -rs tests/adapters/packages
-	@$(VENV)-pygam/bin/python -m pytest -q -rs tests/adapters/packages/test_pygam.py
+	@$(VENV)-packages/bin/python -m pytest -q -rs tests/adapters/contrib
+	@$(VENV)-pygam/bin/python -m pytest -q -rs tests/adapters/contrib/test_pygam.py
 	@$(VENV)-clients/bin/python -m pytest -q -rs -p no:dash tests/contracts/test_clients.py
 
 $(VENV)-packages/.packages: WANTED = packages

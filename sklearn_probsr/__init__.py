@@ -22,19 +22,19 @@ if TYPE_CHECKING:
         sufficient_reason,
         sufficient_reasons,
     )
-    from sklearn_probsr.adapters._adapt import adapt, to_linear_model
-    from sklearn_probsr.adapters._dummies import group_dummies
-    from sklearn_probsr.adapters.classifiers._additive import Additive
-    from sklearn_probsr.adapters.classifiers._scorecard import scorecard
+    from sklearn_probsr.adapters.adapt import adapt, to_linear_model
+    from sklearn_probsr.adapters.additive import Additive
+    from sklearn_probsr.adapters.raw import group_dummies
+    from sklearn_probsr.adapters.scorecard import scorecard
     from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
     from sklearn_probsr.distributions._matching import Matching
     from sklearn_probsr.explain._explainer import SufficientReasonExplainer
     from sklearn_probsr.explain._explanation import ReasonExplanation
     from sklearn_probsr.explain._scorers import make_guarantee_scorer, make_reason_size_scorer
     from sklearn_probsr.explain._transformer import SufficientReasonTransformer
-    from sklearn_probsr.model._argmax import ArgmaxModel
-    from sklearn_probsr.model._linear import LinearModel
-    from sklearn_probsr.model._units import Unit
+    from sklearn_probsr.model.argmax import ArgmaxModel
+    from sklearn_probsr.model.linear import LinearModel
+    from sklearn_probsr.model.units import Unit
     from sklearn_probsr.questions._alternatives import alternatives
     from sklearn_probsr.questions._breaking_sets import breaking_set
     from sklearn_probsr.questions._outlook import outlook
@@ -82,19 +82,19 @@ __getattr__, __dir__ = exports(
     __name__,
     {
         "_functions": ("guarantee", "guarantee_curve", "sufficient_reason", "sufficient_reasons"),
-        "adapters._adapt": ("adapt", "to_linear_model"),
-        "adapters._dummies": ("group_dummies",),
-        "adapters.classifiers._additive": ("Additive",),
-        "adapters.classifiers._scorecard": ("scorecard",),
+        "adapters.adapt": ("adapt", "to_linear_model"),
+        "adapters.raw": ("group_dummies",),
+        "adapters.additive": ("Additive",),
+        "adapters.scorecard": ("scorecard",),
         "distributions._completions": ("Background", "Marginals", "Product", "Uniform"),
         "distributions._matching": ("Matching",),
         "explain._explainer": ("SufficientReasonExplainer",),
         "explain._explanation": ("ReasonExplanation",),
         "explain._scorers": ("make_guarantee_scorer", "make_reason_size_scorer"),
         "explain._transformer": ("SufficientReasonTransformer",),
-        "model._argmax": ("ArgmaxModel",),
-        "model._linear": ("LinearModel",),
-        "model._units": ("Unit",),
+        "model.argmax": ("ArgmaxModel",),
+        "model.linear": ("LinearModel",),
+        "model.units": ("Unit",),
         "plots": ("plots",),
         "questions._alternatives": ("alternatives",),
         "questions._breaking_sets": ("breaking_set",),

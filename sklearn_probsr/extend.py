@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from sklearn_probsr._exports import exports
 
 if TYPE_CHECKING:
-    from sklearn_probsr.adapters._adapted import Adapted
-    from sklearn_probsr.adapters._registry import register_adapter
+    from sklearn_probsr.adapters.adapt import Adapted
+    from sklearn_probsr.adapters.registry import register_adapter
     from sklearn_probsr.core.dispatch import law_of, register_law
     from sklearn_probsr.core.law import Law
     from sklearn_probsr.core.view import View
-    from sklearn_probsr.model._enclosure import Enclosure, Verdict
+    from sklearn_probsr.model.enclosure import Enclosure, Verdict
 
 __all__ = [
     "Adapted",
@@ -33,11 +33,11 @@ __all__ = [
 __getattr__, __dir__ = exports(
     __name__,
     {
-        "adapters._adapted": ("Adapted",),
-        "adapters._registry": ("register_adapter",),
+        "adapters.adapt": ("Adapted",),
+        "adapters.registry": ("register_adapter",),
         "core.dispatch": ("law_of", "register_law"),
         "core.law": ("Law",),
         "core.view": ("View",),
-        "model._enclosure": ("Enclosure", "Verdict"),
+        "model.enclosure": ("Enclosure", "Verdict"),
     },
 )

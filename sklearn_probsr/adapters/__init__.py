@@ -3,11 +3,10 @@
 Here is what an adapter of one's own declares; `sklearn_probsr.extend` has `register_adapter`.
 """
 
-from sklearn_probsr.adapters import _adapt as _adapt  # with which all adapters are registered
-from sklearn_probsr.adapters._declarations import Affine, Linear, PerColumn, Words
-from sklearn_probsr.adapters._supported import support_table
-from sklearn_probsr.adapters.classifiers._shapes import Categories, Steps
-from sklearn_probsr.adapters.classifiers._threshold import Threshold
+from sklearn_probsr.adapters import adapt as adapt  # with which all adapters are registered
+from sklearn_probsr.adapters.additive import Categories, Steps
+from sklearn_probsr.adapters.linear import Threshold
+from sklearn_probsr.adapters.registry import Affine, Linear, PerColumn, Words, support_table
 
 __all__ = [
     "Affine",

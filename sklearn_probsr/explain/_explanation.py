@@ -19,19 +19,24 @@ from sklearn_probsr.explain._joined_explanations import explanations, joined, re
 from sklearn_probsr.explain._pending_values import filled_values
 from sklearn_probsr.explain._shap_values import expected_scores, values_inside
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
-from sklearn_probsr.explain.frames._reason_frames import gains, table
 from sklearn_probsr.explain.frames._row_index import ByLabel, built_index, called_by_place
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.explain.tables import gains, reason_table
+from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._archive import plain_values, write_reasons
 from sklearn_probsr.results._checked_json import check_max_bytes, refusing
-from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason
-from sklearn_probsr.results._reason_html import reason_card, reasons_table
-from sklearn_probsr.results._reason_text import TOLD_ROWS, by_place, reasons_text
 from sklearn_probsr.results._row_labels import plain_labels
 from sklearn_probsr.results._unarchive import read_reasons
+from sklearn_probsr.results.views import (
+    SHOWN_ROWS,
+    TOLD_ROWS,
+    by_place,
+    reason_card,
+    reasons_table,
+    reasons_text,
+)
 
 __all__ = ["ClassValues", "ReasonExplanation"]
 
@@ -212,7 +217,7 @@ class ReasonExplanation(SlicedExplanation):
             ``coverage``, the share of the rows held out that share the facts, how many those are,
             and how many of them keep the class (``matching_rows``, ``kept_rows``).
         """
-        return table(self.reasons, self.index)
+        return reason_table(self.reasons, self.index)
 
     def rules(self, X: Any = None, held_out: Any = None) -> Rules:
         """Widen the facts of every reason to a rule, and count the rows that satisfy it.

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
-from sklearn_probsr.engines._level import MOST_MIXED, Level
+from sklearn_probsr.core.options import MOST_MIXED
 from sklearn_probsr.independent.context import compare
+from sklearn_probsr.independent.level import Level
 from sklearn_probsr.independent.order import Atoms, costs_of, order_within
 from sklearn_probsr.independent.refute import Budget, Scene, set_bounds, sweep, turn
 from sklearn_probsr.independent.spectrum import Table
@@ -50,7 +51,7 @@ class Rows(NamedTuple):
     forced : ndarray of int64
         Units that all sets hold.
     far : ndarray
-        What values that were moved change, see `far_table`.
+        What values that were moved change, see `spectrum.moved`.
     """
 
     gain: NDArray[np.float64]
@@ -279,7 +280,7 @@ def prove(
     """
     n, held = rows.gain.shape[1], len(rows.forced)
     kept, above = np.empty(n, dtype=np.int64), np.empty((n, n), dtype=np.bool_)
-    costs = np.empty(len(atoms.value))
+    costs = np.empty((2, len(atoms.low)))
     room = np.empty((2, max(len(table.node), len(sharp.node))))
     for r in range(len(rows.cut)):
         size = found.size[r]

@@ -18,6 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.means import rows_before
 from sklearn_probsr.distributions._completions import (
     Background,
     Marginals,
@@ -26,10 +27,9 @@ from sklearn_probsr.distributions._completions import (
     Uniform,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._seen import rows_before
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows
+from sklearn_probsr.model.units import Unit
 from sklearn_probsr.results._reasons import COLUMNS, SufficientReasons
 from sklearn_probsr.results._sparse_arrays import split
 from sklearn_probsr.results._told_categories import told_categories

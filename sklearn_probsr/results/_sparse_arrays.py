@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.results._archive_arrays import Declared, load
 from sklearn_probsr.results._checked_json import UnsoundError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.model.linear import Model
 from sklearn_probsr.results._checked_json import UnsoundError, flat, members, shown, text, whole
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.rules._category_words import CategoryReader

@@ -6,7 +6,7 @@ import math
 from typing import IO, Any
 
 from sklearn_probsr.core.dispatch import law_of
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.results._archive import FORMAT
 from sklearn_probsr.results._archive_arrays import Declared, declared, load
 from sklearn_probsr.results._checked_json import (

@@ -16,10 +16,9 @@ from sklearn_probsr.distributions._completions import (
     Product,
     Uniform,
 )
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.argmax import ArgmaxModel
+from sklearn_probsr.model.linear import LinearModel, Model
+from sklearn_probsr.model.units import Unit
 from sklearn_probsr.results._checked_json import (
     UnsoundError,
     flag,

@@ -11,8 +11,8 @@ from sklearn_probsr.core.answers import ENDS, FeatureSets
 from sklearn_probsr.distributions._completions import (
     Distribution,
 )
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.results._checked_json import (
     UnsoundError,
     cells,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.units import Unit
 from sklearn_probsr.results._checked_json import (
     UnsoundError,
     flag,

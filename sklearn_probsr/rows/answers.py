@@ -39,6 +39,8 @@ _FROM_BELOW = 0.25
 _BETWEEN_CLOCKS = 2**27
 # Cells for a better set of the same size, for the best of a size, and for the parts of a set.
 _TO_IMPROVE, _FOR_BEST, _TO_CLAIM = 2**17, 2**24, 2**26
+# What rows need on their own is told for so many cells, however few may be looked at.
+_FREE = 2**24
 # What is exactly counted costs so many cells of rounded numbers for each of its own.
 _EXACTLY = 4
 # So many gains are few: of these a better set of the same size is looked for.
@@ -141,7 +143,7 @@ class _Looking:
 
     def __init__(self, rows: Candidates, searched: Searched, cells: int, task: Task) -> None:
         self.rows, self.task = rows, task
-        self.search, self.lost_by_price, self._beside = searched
+        self.search, self.lost_by_price, self.beside = searched
         self.left = cells - self.search.spent
         self.all, self.late = max(self.left, 0), False
 
@@ -167,7 +169,7 @@ class _Looking:
             if task.effort.thorough:
                 budget = min(budget, _BETWEEN_CLOCKS)
             before = search.spent
-            verdict, found = search.next(limit, fewest, spare - self._beside, budget)
+            verdict, found = search.next(limit, fewest, spare - self.beside, budget)
             self.left -= search.spent - before
             if verdict == 0:
                 return 0, nothing, 0
@@ -228,7 +230,7 @@ def smallest(rows: Candidates, start: Answer, task: Task) -> Answer:
     few = rows.gains <= _FEW_GAINS
     levels = min(limit + few, h)
     cells = task.effort.cells(rows.cells)
-    if not h or 2 * (levels + 2) * rows.gains > cells:
+    if not h or 2 * (levels + 2) * rows.gains > max(cells, _FREE):
         lost = rows.lost((), rows.spare)
         if lost <= rows.spare:
             return Answer([], lost, 0)
@@ -239,7 +241,7 @@ def smallest(rows: Candidates, start: Answer, task: Task) -> Answer:
     looking = _Looking(rows, rows.searched(Prices(ones, 1, levels, levels)), cells, task)
     best, least = _shrunk(rows, looking, best, limit)
     late = task.is_late
-    if best.chosen is not None and few and wanted and not late:
+    if best.chosen is not None and few and wanted and cells > 0 and not late:
         best = _improved(rows, looking, best, len(best.chosen), _TO_IMPROVE)
     return best._replace(least=least, late=late)
 
@@ -261,6 +263,8 @@ def _shrunk(rows: Candidates, looking: _Looking, best: Answer, limit: int) -> tu
         chosen, lost = rows.pruned(found, rows.spare)
         best = Answer(chosen, lost, 0)
         limit = len(chosen) - 1
+    if least <= limit and looking.left > 0 and looking.search.fits and not looking.task.is_late:
+        least = looking.search.least(least, limit, rows.spare - looking.beside)
     while least <= limit and looking.left > 0 and not looking.task.is_late:
         looking.search.again()
         verdict, found, lost = looking.next(least, least, rows.spare)
@@ -322,10 +326,12 @@ def claimed(rows: Candidates, best: Answer, task: Task) -> tuple[Answer, str]:
 def part_of(rows: Candidates, chosen: Sequence[int], task: Task) -> tuple[int, list[int]]:
     """Look for a part of a set that reaches the level by a search of the set itself (Lemma 53)."""
     size = len(chosen)
+    prices = Prices(np.ones(size - 1, dtype=np.int64), 1, size - 1, size - 1)
+    rest = [[*chosen[:i], *chosen[i + 1 :]] for i in range(size)]
+    if all(rows.searched(prices, part).lost[-1] > rows.spare for part in rest):
+        return 0, []  # without any one of them
     prices = Prices(np.ones(size, dtype=np.int64), 1, size - 1, size - 1)
     looking = _Looking(rows, rows.searched(prices, chosen), _TO_CLAIM, task)
-    if looking.lost_by_price[-1] > rows.spare:
-        return 0, []
     looking.rows = _Part(rows, list(chosen))  # type: ignore[assignment]
     verdict, found, _ = looking.next(size - 1, 0, rows.spare)
     return verdict, [chosen[j] for j in found]

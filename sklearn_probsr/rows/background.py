@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.means import rows_before
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.laws._seen import rows_before
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["background"]
 
 
 def background(model: Model, distribution: Background) -> Law:
     """Return the law of a model over background rows; kernels of the other kind are not loaded."""
-    if distribution.is_sparse:
+    if distribution.is_sparse and model.takes_sparse:
         rows = rows_before(model, distribution)
         if isinstance(rows, SparseRows):
             from sklearn_probsr.rows.sparse import SparseLaw

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import strict_inner, strict_kernel
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.model.linear import Model
 
 __all__ = [
     "Bounds",
@@ -27,9 +27,8 @@ __all__ = [
     "kept",
     "kept_along",
     "leads",
-    "room",
+    "settle",
     "winner_of",
-    "wins",
 ]
 
 # A digit has so many bits; products of floats begin at 2^-2252 and end below 2^2050.
@@ -67,11 +66,6 @@ class Winner(NamedTuple):
 
     lines: NDArray[np.int64]
     loses: NDArray[np.int64]
-
-
-def room() -> NDArray[np.int64]:
-    """Return room for the digits of a sum."""
-    return np.zeros(_DIGITS, dtype=np.int64)
 
 
 def decider(model: Model) -> Decider:
@@ -130,7 +124,7 @@ def _sign(digits: NDArray[np.int64]) -> int:
 
 
 @strict_inner
-def wins(
+def _wins(
     decider: Decider,
     winner: Winner,
     row: NDArray[np.float64],
@@ -207,7 +201,7 @@ def _kept(
 ) -> None:
     """Write down which rows keep the class, row by row (Proposition 170)."""
     for r in range(len(rows)):
-        found[r] = wins(decider, winner, rows[r], x, fixed, digits)
+        found[r] = _wins(decider, winner, rows[r], x, fixed, digits)
 
 
 class Bounds(NamedTuple):
@@ -295,11 +289,11 @@ def kept(
         off = _off(lead, most)
         found = np.asarray((left > off).all(axis=1))
         open_ones = ~(found | np.asarray((left < -off).any(axis=1)))
-    _settle(decider, winner, rows, x, fixed, open_ones, found)
+    settle(decider, winner, rows, x, fixed, open_ones, found)
     return found
 
 
-def _settle(
+def settle(
     decider: Decider,
     winner: Winner,
     rows: NDArray[np.float64],
@@ -312,7 +306,7 @@ def _settle(
     at = np.flatnonzero(open_ones)
     if len(at):
         told = np.empty(len(at), dtype=np.bool_)
-        _kept(decider, winner, rows[at], x, fixed, room(), told)
+        _kept(decider, winner, rows[at], x, fixed, np.zeros(_DIGITS, dtype=np.int64), told)
         found[at] = told
 
 
@@ -341,6 +335,6 @@ def kept_along(
                 left += lead.ahead[:, j] * x[j] - np.multiply.outer(rows[:, j], lead.ahead[:, j])
             keeps = np.asarray((left > off).all(axis=1))
             open_ones = ~(keeps | np.asarray((left < -off).any(axis=1)))
-            _settle(decider, winner, rows, x, fixed, open_ones, keeps)
+            settle(decider, winner, rows, x, fixed, open_ones, keeps)
             found[k] = weights[keeps].sum()
     return found

@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import Found, unreachable
 from sklearn_probsr.core.law import Law, Lengths
-from sklearn_probsr.core.leaning import column_mean, mean_doubts
+from sklearn_probsr.core.means import checked_rows, column_mean, mean_doubts, weighted_means, worth
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import TOL, Duel, Row, View
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.laws._rest import RowsRest, Sums
-from sklearn_probsr.laws._seen import checked_rows, weighted_means
-from sklearn_probsr.laws._states import worth
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.inputs import distinct_states
+from sklearn_probsr.model.linear import Model
 from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import (
     Answer,
@@ -40,9 +39,9 @@ from sklearn_probsr.rows.answers import (
     smallest,
 )
 from sklearn_probsr.rows.exact import Winner, decider, winner_of
+from sklearn_probsr.rows.rest import RowsRest, Sums
 from sklearn_probsr.rows.stream import DenseRows, Instance, Light, StreamedRows, blocks
 from sklearn_probsr.rows.table import Known, Table
-from sklearn_probsr.search._prover import Prover
 
 __all__ = ["BackgroundLaw", "BackgroundView"]
 
@@ -415,8 +414,8 @@ class BackgroundLaw(Law):
     def _states_of(self, unit: int) -> NDArray[np.float64]:
         """Return the different states of a unit of several columns."""
         if unit not in self._known_states:
-            states = self.rows[:, self.columns[unit]].astype(np.float64)
-            self._known_states[unit] = np.unique(states, axis=0)
+            states, _ = distinct_states(self.rows[:, self.columns[unit]])
+            self._known_states[unit] = states.astype(np.float64)
         return self._known_states[unit]
 
     @cached_property

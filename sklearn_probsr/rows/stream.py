@@ -19,7 +19,7 @@ from sklearn_probsr.core.options import Task
 from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import Searched, part_of
 from sklearn_probsr.rows.exact import Decider, Winner
-from sklearn_probsr.rows.kernels import Rows, Settled, before, greedy, lost, prune
+from sklearn_probsr.rows.kernels import Rows, counted, greedy, prune
 from sklearn_probsr.rows.search import Prices, Search, thin_of
 from sklearn_probsr.rows.table import Table
 
@@ -144,66 +144,65 @@ class DenseRows(_Tabled):
     ) -> None:
         self._light = Light.of(weights) if light is None else light
         self.units, self.monotone, self.spare = one.units, one.monotone, one.spare
-        parts = table.parts(one.exponent, at)
-        many, n, h = len(one.winner.loses), len(rows), len(one.units)
+        parts, (first, *rivals) = table.parts(one.exponent, at), one.winner.lines.tolist()
+        many, n, h = len(rivals), len(rows), len(one.units)
         self.cells = many * n
-        self.rows = Rows(
-            np.empty((many, n), dtype=np.float32),
-            np.empty((h, many, n), dtype=np.float32),
-            weights,
-            self._light.weights,
-            np.float32(2 * one.doubt),
-        )
-        before(
-            parts.parts,
-            parts.scores,
-            one.known,
-            one.winner,
-            one.doubt,
-            one.units,
-            one.forced,
-            self.rows,
-        )
-        fixed = np.zeros(table.n_units + 1, dtype=np.bool_)
-        fixed[one.forced] = True
-        self._settled = Settled(decider, one.winner, rows, one.x, fixed, exact.room())
+        margins = np.empty((many, n), dtype=np.float32)
+        gains = np.empty((h, many, n), dtype=np.float32)
+        for k, second in enumerate(rivals):  # whole numbers: exact in any order (Proposition 171)
+            more = _ahead(one.known, first, second)[:, None] - _ahead(parts.parts, first, second)
+            gains[:, k] = more[one.units]
+            margins[k] = _ahead(parts.scores, first, second) + more[one.forced].sum(axis=0)
+            margins[k] += np.float32(one.doubt - one.winner.loses[k])
+        sure = np.float32(2 * one.doubt)
+        self.rows = Rows(margins, gains, weights, self._light.weights, sure)
+        self._exactly, self._one = (decider, one.winner, rows), one
         self._room = np.empty((many + 1, n), dtype=np.float32)
 
-    def lost(self, chosen: Sequence[int], spare: int) -> int:
+    def lost(self, chosen: Any, spare: int) -> int:
         """Return the weight lost with a set fixed, exactly, or more than ``spare`` of it."""
-        at = np.array(chosen, dtype=np.int64)
-        return int(lost(self.rows, self._settled, at, self.units, spare, self._room))
+        at, one = np.array(chosen, dtype=np.int64), self._one
+        found, perhaps = counted(self.rows, at, self._room)
+        if perhaps > found <= spare:
+            fixed = np.zeros(one.known.shape[1] + 1, dtype=np.bool_)
+            fixed[one.forced] = fixed[one.units[at]] = True
+            near, keeps = self._room[-1], np.zeros(len(self.rows.weights), dtype=np.bool_)
+            open_ones = (near >= 0) & (near < self.rows.sure)
+            exact.settle(*self._exactly, one.x, fixed, open_ones, keeps)
+            found += self.rows.weights[open_ones & ~keeps].sum()
+        return int(found)
 
     def pruned(self, order: Sequence[int], spare: int) -> tuple[list[int], int]:
-        """Leave out what is not needed, the last first; return the rest, and what it loses."""
-        at, stays = np.array(order, dtype=np.int64), np.empty(len(order), dtype=np.bool_)
-        found = prune(
-            self.rows, self._settled, at, self.units, spare, self.monotone, self._room, stays
-        )
-        return at[stays].tolist(), int(found)
+        """Leave out what is not needed, the last first; return the rest, and what it loses.
+
+        Where fixing can hurt, again until nothing more goes (Corollary 4b).
+        """
+        at, stays = np.array(order, dtype=np.int64), np.ones(len(order), dtype=np.bool_)
+        before = len(order) + 1
+        while stays.sum() < before:
+            before, i = stays.sum(), len(order)
+            while i >= 0:
+                i = prune(self.rows, at, i - 1, spare, self._room, stays)
+                if i >= 0:
+                    stays[i] = False
+                    stays[i] = self.lost(at[stays], spare) > spare
+            if self.monotone:
+                break
+        return at[stays].tolist(), self.lost(at[stays], spare)
 
     def _greedy(
         self, prices: NDArray[np.float32], spare: int, hinge: bool, looks: int = _LOOKS
     ) -> tuple[list[int], bool]:
-        h = len(self.units)
+        h, size = len(self.units), -1
         order, free = np.empty(h, dtype=np.int64), np.empty(h, dtype=np.bool_)
         looks = max(looks // max(self.cells, 1), 64 * h if looks else 0)
-        size = int(
-            greedy(
-                self.rows,
-                self._settled,
-                self.units,
-                prices,
-                spare,
-                np.float32(spare * self._light.unit),
-                hinge,
-                looks,
-                self._room,
-                order,
-                free,
-            )
-        )
-        return (order[:size].tolist(), True) if size >= 0 else (order.tolist(), False)
+        light = np.float32(spare * self._light.unit)
+        while True:
+            size = greedy(self.rows, prices, light, hinge, looks, size + 1, self._room, order, free)
+            if self.lost(order[:size], spare) <= spare:
+                return order[:size].tolist(), True
+            if size == h:
+                return order.tolist(), False
 
     def proposals(self, prices: NDArray[np.float32]) -> list[tuple[list[int], bool]]:
         """Return orders that greed takes candidates in, and whether each reaches the level."""
@@ -222,6 +221,14 @@ class DenseRows(_Tabled):
         few = RIVAL_BYTES if len(rows.margins) > 1 else FEW_BYTES
         search = Search(rows, prices, max(few, 2 * rows.gains.nbytes // 3))
         return Searched(search, search.lost, 0)
+
+
+def _ahead(lines: NDArray[np.float32], first: int, second: int) -> NDArray[np.float32]:
+    """Return a line less another; -1 stands for zeros."""
+    own = lines[max(first, 0)]
+    if second < 0:
+        return np.asarray(own)
+    return np.asarray(-lines[second] if first < 0 else own - lines[second])
 
 
 class StreamedRows(_Tabled):

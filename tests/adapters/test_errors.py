@@ -45,8 +45,7 @@ from sklearn_probsr import (
     to_linear_model,
 )
 from sklearn_probsr.adapters import Threshold
-from sklearn_probsr.adapters._refusals import refusal
-from sklearn_probsr.adapters._registry import entries, names_of
+from sklearn_probsr.adapters.registry import entries, names_of, refusal
 from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.cases import VERTICES, quietly, targets
 
@@ -321,7 +320,7 @@ def test_an_unknown_estimator_is_told_what_is_like_it():
     ("name", "near"),
     [
         ("StandardScalar", "Nearest that is: StandardScaler. "),
-        ("Encoder", "Nearest that is: WoEEncoder, WOEEncoder, SumEncoder. "),
+        ("Encoder", "Nearest that is: WOEEncoder, SumEncoder, GrayEncoder. "),
         ("Nystroem", ""),
     ],
 )

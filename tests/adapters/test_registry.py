@@ -13,7 +13,7 @@ from sklearn.preprocessing import Binarizer, StandardScaler
 
 from sklearn_probsr import adapt, to_linear_model
 from sklearn_probsr.adapters import Affine, Linear, PerColumn, Words, support_table
-from sklearn_probsr.adapters._registry import _entries
+from sklearn_probsr.adapters.registry import _entries
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.extend import register_adapter
 from tests.adapters.cases import VERTICES, targets

@@ -29,8 +29,8 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model import _sparse
-from sklearn_probsr.model._sparse import SparseRows, one_row, sparse_rows
+from sklearn_probsr.model import sparse as _sparse
+from sklearn_probsr.model.sparse import SparseRows, one_row, sparse_rows
 from tests.explained import same_reasons
 
 WORDS = ["server", "is", "down", "again", "lunch", "menu", "today", "please", "restart", "soup"]
@@ -313,7 +313,7 @@ def test_nothing_of_the_size_of_rows_times_words_is_made(tmp_path: Path):
 @pytest.mark.usefixtures("small_stay_sparse")
 def test_where_columns_come_from_is_found_out_once(monkeypatch: pytest.MonkeyPatch):
     """A further row costs nothing that depends on the number of columns alone."""
-    from sklearn_probsr.adapters.units._gathering import Gathering
+    from sklearn_probsr.adapters.columns import Gathering
 
     texts = ["server is down", "lunch menu today", "please restart server", "soup again"] * 5
     model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [1, 0] * 10)
@@ -410,7 +410,7 @@ def test_rules_of_many_columns_run_no_step_on_all_of_them(monkeypatch: pytest.Mo
     X = sparse.random_array((60, 9000), density=0.01, rng=rng, format="csr")
     model = LogisticRegression().fit(X, np.arange(60) % 2)
     found = SufficientReasonExplainer(model, X, delta=0.8)(X[:2])
-    monkeypatch.setattr("sklearn_probsr.adapters._adapted.tried", None)
+    monkeypatch.setattr("sklearn_probsr.adapters.units.Trials.tried", None)
     rules = found.rules()
     assert len(rules) == 2
     assert not any("missing" in str(rule) for rule in rules)

@@ -36,7 +36,7 @@ from sklearn_probsr import (
     Uniform,
     Unit,
 )
-from sklearn_probsr.cli._trusted_models import ALLOWED
+from sklearn_probsr.cli.models import ALLOWED
 from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import classifier, explanation, mixed, mixed_explanation, people, tumours
 
@@ -348,7 +348,7 @@ OWN = {
     "distributions._completions.Product", "distributions._completions.Uniform",
     "distributions._matching.Matching", "explain._explainer.SufficientReasonExplainer",
     "explain.subjects._subject_of.Prepared", "explain._transformer.SufficientReasonTransformer",
-    "model._argmax.ArgmaxModel", "model._linear.LinearModel", "model._units.Unit",
+    "model.argmax.ArgmaxModel", "model.linear.LinearModel", "model.units.Unit",
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from sklearn_probsr import (
     sufficient_reason,
 )
 from sklearn_probsr.exceptions import UnreachableError
-from sklearn_probsr.model import _sparse
+from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.results import SufficientReason
 from sklearn_probsr.rows import sparse as rows_sparse
 from tests.generated_rows import Question, decision, mask

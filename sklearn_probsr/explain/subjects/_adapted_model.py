@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.explain.subjects._subject import Subject, one_row
-from sklearn_probsr.model._checks import in_memory
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.inputs import in_memory
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["AdaptedModel"]
 
@@ -34,6 +34,12 @@ class AdaptedModel(Subject):
 
     def transform(self, raw: Any, name: str = "X") -> Any:
         return self.model.check_rows(self.adapted.computed(raw, name), name, self._remedy)
+
+    def background(self, data: Any) -> Any:
+        rows = self.adapted.computed(self.frame(data, "masker"), "masker")
+        if isinstance(rows, SparseRows):
+            return self.model.check_sparse(rows, "masker", self._remedy)
+        return self.model.check_rows(rows, "masker", self._remedy)
 
     def are_strange(self, raw: Any) -> NDArray[np.bool_]:
         return self.model.are_strange(self.adapted.computed(raw))

@@ -12,8 +12,8 @@ from sklearn_probsr.explain.subjects._adapted_model import AdaptedModel
 from sklearn_probsr.explain.subjects._masker import background_data
 from sklearn_probsr.explain.subjects._own_model import OwnModel
 from sklearn_probsr.explain.subjects._subject import Subject
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import listing
 
 __all__ = ["Prepared", "subject_again", "subject_of"]
 
@@ -56,7 +56,7 @@ def subject_of(
     """
     if isinstance(model, Model):
         return OwnModel(_asked(model, target, versus, feature_names))
-    from sklearn_probsr.adapters._adapt import Classes, adapt_on
+    from sklearn_probsr.adapters.adapt import Classes, adapt_on
 
     data = background_data(masker)
     binary: bool | str = "seen" if getattr(masker, "needs_states", False) else False
@@ -73,7 +73,7 @@ def subject_again(model: Any, prepared: Prepared, target: Any, versus: Any) -> S
     """Return what was explained before; ``model`` is the same, or a copy."""
     if prepared.columns is None:
         return OwnModel(prepared.model)
-    from sklearn_probsr.adapters._adapt import adapt_again
+    from sklearn_probsr.adapters.adapt import adapt_again
 
     adapted = adapt_again(
         model,

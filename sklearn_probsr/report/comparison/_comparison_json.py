@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import FeatureSets
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.numbers import exact_text
 from sklearn_probsr.report.comparison._growth import Growth
 from sklearn_probsr.report.comparison._shared_members import COUNTS, read_shared
 from sklearn_probsr.report.comparison._table_json import claims, read_columns

@@ -21,7 +21,7 @@ from sklearn_probsr import (
     compare,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model import _sparse
+from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.report.comparison import _wide_tables
 from sklearn_probsr.report.comparison._compare import compare_explained
 from sklearn_probsr.report.page import _page_data

@@ -1,1 +1,0 @@
-"""Classifiers: the scores by which each kind decides, linear or sums of functions."""

@@ -1,1 +1,0 @@
-"""From columns to units: the raw column of each, its states, and what these are called."""
