@@ -151,8 +151,7 @@ class MatchingLaw(Law):
         winners = self.model.winners(rows).tolist()
         states = rows if self.takes_sparse else _states(self.model, rows)
         for i, winner in enumerate(winners):
-            row, state = rows[i], states[i].astype(np.int64)
-            yield MatchingView(self, row, state, winner)
+            yield MatchingView(self, states[i].astype(np.int64), winner)
 
     def leads(self, winner: int) -> NDArray[np.float64]:
         """Return about how far each row searched is on the side of a class, at most 1."""
@@ -234,15 +233,10 @@ class _Part:
     def __init__(
         self, model: Model, rows: Any, inside: NDArray[np.bool_], winners: NDArray[np.int64]
     ) -> None:
-        self._all, self._at, self.winners = rows, inside.nonzero()[0], winners[inside]
-        self.index = index = _index(model, rows[inside])
-        self._sizes = np.diff(index.starts)
-        # Rows that are the same have the same key.
-        self._keys = np.random.default_rng(0).integers(2**64, size=model.n_units, dtype=np.uint64)
-        self._key = np.zeros(len(self.winners), dtype=np.uint64)
-        states = index.states.astype(np.uint64) + np.uint64(1)
-        np.add.at(self._key, index.rows, np.repeat(self._keys, self._sizes) * states)
-        self.nbytes = sum(array.nbytes for array in (*index, self.winners, self._key, self._at))
+        self.winners, self.index = winners[inside], _index(model, rows[inside])
+        self._sizes = np.diff(self.index.starts)
+        self._odd = np.bincount(self.index.rows, minlength=len(self.winners))
+        self.nbytes = sum(array.nbytes for array in (*self.index, self.winners, self._odd))
 
     def sharing(self, states: NDArray[np.int64], units: Any) -> NDArray[np.bool_]:
         """Tell which rows share the facts of an instance, given by its states."""
@@ -257,18 +251,11 @@ class _Part:
         found[index.rows[at[~alike]]] = False
         return found
 
-    def copy_of(self, row: Row, states: NDArray[np.int64]) -> list[int]:
-        """Return the first row that is the instance, if there is one."""
-        odd = states != self.index.usual
-        key = (self._keys[odd] * (states[odd].astype(np.uint64) + np.uint64(1))).sum()
-        for r in (self._key == key).nonzero()[0].tolist():
-            if isinstance(self._all, SparseRows):
-                same = np.array_equal(self._all.row(self._at[r])[0], row.nonzero()[0])
-            else:
-                same = np.array_equal(self._all[self._at[r]], row)
-            if same:
-                return [r]
-        return []
+    def copy_of(self, states: NDArray[np.int64]) -> list[int]:
+        """Return the first row that is the instance, if there is one: odd in the same units."""
+        odd = np.flatnonzero(states != self.index.usual)
+        same = self.sharing(states, odd) & (self._odd == len(odd))
+        return np.flatnonzero(same)[:1].tolist()  # type: ignore[no-any-return]
 
     def first_missed(self, states: NDArray[np.int64], order: Sequence[int]) -> NDArray[np.int64]:
         """Return the place in an order of the first fact that each row does not share.
@@ -293,11 +280,11 @@ class _Part:
 class MatchingView(View):
     """One instance before rows that may share its facts: it is given by its states."""
 
-    def __init__(self, law: MatchingLaw, row: Row, states: NDArray[np.int64], winner: int) -> None:
+    def __init__(self, law: MatchingLaw, states: NDArray[np.int64], winner: int) -> None:
         super().__init__(len(states))
         self._law, self._states, self._winner = law, states, winner
         self._parts = law.searched, law.confirmed
-        self._copies = {part: part.copy_of(row, states) for part in self._parts}
+        self._copies = {part: part.copy_of(states) for part in self._parts}
 
     def can_cost(self, unit: int) -> bool:
         """Tell whether fixing a unit can help: with fewer rows, anything can happen."""
@@ -705,5 +692,5 @@ def _path(facts: Facts, size: int) -> Path:
     goods, bads, many, at = np.zeros((4, size + 1), dtype=np.int64)
     rows[0], kids[0], lost[0], many[0] = facts.everyone, np.arange(h), facts.lost, h
     goods[0], bads[0] = facts.good, facts.bad
-    room = np.empty(h, dtype=np.int64), np.empty(facts.bad + 2, dtype=np.int64)
-    return Path(rows, goods, bads, kids, lost, many, at, np.zeros(size, dtype=np.int64), *room)
+    best, tally = np.zeros(size, dtype=np.int64), np.empty(h, dtype=np.int64)
+    return Path(rows, goods, bads, kids, lost, many, at, best, tally)

@@ -39,8 +39,6 @@ __all__ = [
 _FIRMEST = 5.0
 # To count at some place of a table takes as long as so many words of bits.
 _JUMP = 2
-# Up to so many facts are put in order one by one.
-_FEW = 64
 # Multiples of it spread over all words.
 _ODD = 0x9E3779B97F4A7C15
 
@@ -90,7 +88,6 @@ class Path(NamedTuple):
     at: NDArray[np.int64]  # (size + 1,): how many of them were tried
     best: NDArray[np.int64]  # (size,): the best set found
     tally: NDArray[np.int64]  # (facts,): what each fact removes, while that is counted
-    ends: NDArray[np.int64]  # (bad rows + 2,): where facts that remove so many end
 
 
 @kernel
@@ -248,38 +245,23 @@ def _count(
 
 
 @inner
-def _order(path: Path, level: int, first: int, bads: int, ordered: bool) -> None:
+def _order(path: Path, level: int, first: int, ordered: bool) -> None:
     """List for the next level the facts that remove a bad row, those that remove most first.
 
-    One by one if they are few, or if any order will do; else by how many facts remove so many.
+    They stand in the order of this level, which is nearly that; in any if it does not matter.
     """
-    below, n, ends = level + 1, 0, path.ends
-    if ordered and path.many[level] - first > _FEW:
-        for gone in range(bads + 2):
-            ends[gone] = 0
-        for i in range(first, path.many[level]):
-            ends[path.tally[path.kids[level, i]]] += 1
-        for gone in range(bads - 1, 0, -1):
-            ends[gone] += ends[gone + 1]
-        n = ends[1]
-        for i in range(path.many[level] - 1, first - 1, -1):  # equal ones stay in order
-            j = path.kids[level, i]
-            gone = path.tally[j]
-            if gone > 0:
-                ends[gone] -= 1
-                path.lost[below, ends[gone]], path.kids[below, ends[gone]] = gone, j
-    else:
-        for i in range(first, path.many[level]):
-            j = path.kids[level, i]
-            gone, at = path.tally[j], n
-            if gone == 0:
-                continue
-            while ordered and at > 0 and path.lost[below, at - 1] < gone:
-                path.lost[below, at] = path.lost[below, at - 1]
-                path.kids[below, at] = path.kids[below, at - 1]
-                at -= 1
-            path.lost[below, at], path.kids[below, at] = gone, j
-            n += 1
+    below, n = level + 1, 0
+    for i in range(first, path.many[level]):
+        j = path.kids[level, i]
+        gone, at = path.tally[j], n
+        if gone == 0:
+            continue
+        while ordered and at > 0 and path.lost[below, at - 1] < gone:
+            path.lost[below, at] = path.lost[below, at - 1]
+            path.kids[below, at] = path.kids[below, at - 1]
+            at -= 1
+        path.lost[below, at], path.kids[below, at] = gone, j
+        n += 1
     path.many[below], path.at[below] = n, 0
 
 
@@ -372,7 +354,7 @@ def best_of_size(
             if g + b >= rules.least and g + rules.allow[g] >= rules.least:
                 span = (level, i + 1, n)
                 spent += _count(facts, path.rows, below, b, True, path.kids, span, path.tally)
-                _order(path, level, i + 1, b, left > 2)
+                _order(path, level, i + 1, left > 2)
             spent += words
             level = below
             continue
