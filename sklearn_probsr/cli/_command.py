@@ -149,8 +149,8 @@ def _compare(args: argparse.Namespace) -> int:
 
 def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) -> None:
     from sklearn_probsr.cli._tabled_reasons import to_csv
-    from sklearn_probsr.results._archive import atomically
     from sklearn_probsr.results._inert_text import writable
+    from sklearn_probsr.results.codec import atomically
 
     ending = path.suffix.lower()
     if ending == ".html":
@@ -161,8 +161,7 @@ def _write(found: Comparison, case: Case, path: Path, args: argparse.Namespace) 
         rows = range(len(table))
         content = to_csv(case.numbered(table.reset_index(drop=True), rows), args.raw)
     else:
-        text = found.to_json() if ending == ".json" else found.to_markdown(len(found))
-        content = f"{writable(text)}\n".encode()
+        content = f"{writable(found.to_markdown(len(found)))}\n".encode()
     atomically(path, lambda file: file.write(content))
 
 

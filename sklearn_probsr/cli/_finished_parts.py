@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.results._archive import atomically
+from sklearn_probsr.results.codec import atomically
 
 __all__ = ["Parts", "digest", "stamps"]
 

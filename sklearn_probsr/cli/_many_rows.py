@@ -23,7 +23,7 @@ from sklearn_probsr.cli._paths import check_output, write_output
 from sklearn_probsr.cli._request import Request
 from sklearn_probsr.cli._table_features import features_of
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.results._archive import atomically
+from sklearn_probsr.results.codec import atomically
 
 __all__ = ["explain_files"]
 

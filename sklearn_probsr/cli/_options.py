@@ -31,7 +31,7 @@ from sklearn_probsr.cli._option_values import (
 
 __all__ = ["parser"]
 
-_COMPARED = (".html", ".csv", ".json", ".md")
+_COMPARED = (".html", ".csv", ".md")
 _EXPLAINED = (".csv", ".json", ".parquet", ".md")
 
 
@@ -84,7 +84,7 @@ def _add_compare(commands: Any) -> Any:
         compare,
         compare,
         _COMPARED,
-        "a page (.html), a table (.csv, .md) or everything (.json); without it a table is printed",
+        "a page (.html) or a table (.csv, .md); without it a table is printed",
     )
     return compare
 

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn_probsr.cli._paths import bearable
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.results._checked_json import UnsoundError
+from sklearn_probsr.results.codec import UnsoundError
 
 __all__ = [
     "check_parquet",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sklearn_probsr.results._checked_json import UnsoundError, shown
+from sklearn_probsr.results.codec import UnsoundError, shown
 
 __all__ = ["check_sound"]
 

@@ -13,8 +13,7 @@ from typing import Any
 from sklearn_probsr.cli._paths import bearable, check_input
 from sklearn_probsr.cli._sound_models import check_sound
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.results._checked_json import parsed, refusing
-from sklearn_probsr.results._zip_files import content, deep_size, listed
+from sklearn_probsr.results.codec import content, deep_size, listed, parsed, refusing
 
 __all__ = ["ALLOWED", "load_model"]
 
@@ -162,7 +161,7 @@ def _check_size(path: Path) -> None:
         model = "schema.json" in members
         size = deep_size(file, most) if model else 0
         if model and size <= most:
-            size = _held(content(file, members["schema.json"]).tobytes(), members)
+            size = _held(content(file, members["schema.json"]), members)
     if not model:
         raise InvalidInputError(
             f"{path} is a zip archive, but not a model that skops.io.dump wrote."

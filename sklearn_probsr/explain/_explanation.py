@@ -20,18 +20,16 @@ from sklearn_probsr.explain._pending_values import filled_values
 from sklearn_probsr.explain._shap_values import expected_scores, values_inside
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
-from sklearn_probsr.explain.frames._row_index import ByLabel, built_index, called_by_place
+from sklearn_probsr.explain.frames._row_index import ByLabel, called_by_place
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
 from sklearn_probsr.model._sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
-from sklearn_probsr.results._archive import plain_values, write_reasons
-from sklearn_probsr.results._checked_json import check_max_bytes, refusing
 from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
 from sklearn_probsr.results._reason_text import TOLD_ROWS, by_place, reasons_text
-from sklearn_probsr.results._row_labels import plain_labels
-from sklearn_probsr.results._unarchive import read_reasons
+from sklearn_probsr.results.codec import check_max_bytes
+from sklearn_probsr.results.files import read_explanation, write_explanation
 
 __all__ = ["ClassValues", "ReasonExplanation"]
 
@@ -471,18 +469,18 @@ class ReasonExplanation(SlicedExplanation):
         else:
             display, values, data = batch.display_data, batch.values, batch.data
         given = display is not None and (own is None or not np.array_equal(display, own))
-        arrays = {"base_values": batch.base_values, "data": data}
-        if values is not None:  # else they follow from the rows
-            arrays["values"] = values
-        texts = {
+        told = {
+            "data": data,
+            "base_values": batch.base_values,
+            "values": values,  # None: they follow from the rows
             "feature_names": batch.feature_names,
             "output_names": batch.output_names,
-            "display_data": plain_values(display) if given else None,
+            "display_data": display if given else None,
             "single": self._at.ndim == 0,
             "view": batch.view,
-            "index": plain_labels(batch.index),
+            "index": batch.index,
         }
-        write_reasons(Path(path), reasons, arrays, texts)
+        write_explanation(Path(path), reasons, told)
 
     @classmethod
     def load(
@@ -511,22 +509,7 @@ class ReasonExplanation(SlicedExplanation):
             If it is not what `save` writes; the message names the member that is wrong.
         """
         check_max_bytes(max_bytes)
-        with (
-            Path(path).open("rb") as file,
-            refusing(f"{path} is not a file that ReasonExplanation.save wrote with this version"),
-        ):
-            size = file.seek(0, os.SEEK_END)
-            reasons, arrays, texts = read_reasons(file, size, max_bytes)
-            display = texts["display_data"]
-            loaded = cls(
-                reasons,
-                arrays.get("values"),
-                arrays["base_values"],
-                arrays["data"],
-                reasons.shown if display is None else display,
-                texts["feature_names"],
-                texts["output_names"],
-                texts["view"],
-                built_index(texts["index"]),
-            )
-            return loaded[0] if texts["single"] else loaded
+        reasons, told = read_explanation(Path(path), max_bytes)
+        single = told.pop("single")
+        loaded = cls(reasons, **told)
+        return loaded[0] if single else loaded

@@ -24,7 +24,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from sklearn_probsr import Comparison, __version__
+from sklearn_probsr import __version__
 from sklearn_probsr.cli import _warm_up
 from sklearn_probsr.cli._command import main
 from sklearn_probsr.cli._trusted_models import ALLOWED
@@ -174,17 +174,14 @@ def test_formulas_in_a_table_are_inert(run):
 @pytest.mark.smoke
 def test_compare_writes(run, here):
     """The ending of the file says what is written; a summary is printed."""
-    for ending in (".csv", ".json", ".md"):
+    for ending in (".csv", ".md"):
         done = run("compare", "model.skops", "data.csv", "--target", "said", "-o", f"r{ending}")
         assert (done.code, done.err) == (0, "")
         assert done.out.endswith(f"\nWritten to r{ending}.\n")
     table = pd.read_csv("r.csv", index_col="row")
     assert len(table) == 16
     assert table["reason"][1] == "job; debt"
-    found = Comparison.from_json(Path("r.json").read_text(encoding="utf-8"))
-    assert found.delta == 0.95
-    assert found.feature_names == tuple(NAMES)
-    assert Path("r.md").read_text(encoding="utf-8") == f"{found.to_markdown(16)}\n"
+    assert Path("r.md").read_text(encoding="utf-8").count("\n| ") == 17
     assert not [path for path in here.iterdir() if path.name.startswith(".")]
 
 

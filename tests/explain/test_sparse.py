@@ -134,7 +134,7 @@ def test_files_pickles_and_pieces(tmp_path: Path):
 @pytest.mark.parametrize(
     ("part", "change", "message"),
     [
-        ("more/data/starts", lambda a: a[:0], "must hold at least one number"),
+        ("more/data/starts", lambda a: a[:0], "must have shape"),
         ("more/data/starts", lambda a: a + 1, "must rise from 0 to how many numbers"),
         ("more/data/indices", lambda a: a + 12, "must hold whole numbers from 0 to 11"),
         ("reasons/rows/indices", lambda a: a[::-1].copy(), "must rise in every row"),
@@ -145,7 +145,7 @@ def test_files_pickles_and_pieces(tmp_path: Path):
         (
             "more/values",
             lambda a: np.zeros(len(a)),
-            "meta.texts.view must be one of 'reason', 'guarantee', got 'all'",
+            "meta.more.view must not be 'all' of values in reasons alone",
         ),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["ByLabel", "built_index", "called_by_place", "index_of", "joined_index", "row_index"]
+__all__ = ["ByLabel", "called_by_place", "index_of", "joined_index", "row_index"]
 
 
 class ByLabel:
@@ -88,30 +88,3 @@ def joined_index(parts: list[Any]) -> Any:
     if numbered and all(p.start == 0 and p.step == 1 for p in parts):
         return pd.RangeIndex(sum(map(len, parts)))
     return parts[0].append(parts[1:])
-
-
-def built_index(told: dict[str, Any]) -> Any:
-    """Return the index that checked labels tell of."""
-    import pandas as pd
-
-    names = told["names"]
-    levels = [_level(k, v) for k, v in zip(told["kinds"], told["levels"], strict=True)]
-    if len(levels) > 1:
-        return pd.MultiIndex.from_arrays(levels, names=names)
-    return levels[0].rename(names[0])
-
-
-def _level(kind: str, values: list[Any]) -> Any:
-    import pandas as pd
-
-    if kind == "range":
-        return pd.RangeIndex(*values)
-    if kind == "any":
-        return pd.Index(values)
-    if kind.startswith("datetime64[") and ", " in kind:
-        unit, zone = kind.removeprefix("datetime64[").removesuffix("]").split(", ")
-        times = np.array(values, dtype=np.int64).view(f"datetime64[{unit}]")
-        return pd.DatetimeIndex(times).tz_localize("UTC").tz_convert(zone)
-    if kind.startswith(("datetime64", "timedelta64")):
-        return pd.Index(np.array(values, dtype=np.int64).view(kind))
-    return pd.Index(values, dtype=kind)
