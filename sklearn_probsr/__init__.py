@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from sklearn_probsr.explain._explanation import ReasonExplanation
     from sklearn_probsr.explain._scorers import make_guarantee_scorer, make_reason_size_scorer
     from sklearn_probsr.explain._transformer import SufficientReasonTransformer
-    from sklearn_probsr.model._argmax import ArgmaxModel
-    from sklearn_probsr.model._linear import LinearModel
-    from sklearn_probsr.model._units import Unit
+    from sklearn_probsr.model.argmax import ArgmaxModel
+    from sklearn_probsr.model.linear import LinearModel
+    from sklearn_probsr.model.units import Unit
     from sklearn_probsr.questions._alternatives import alternatives
     from sklearn_probsr.questions._breaking_sets import breaking_set
     from sklearn_probsr.questions._outlook import outlook
@@ -92,9 +92,9 @@ __getattr__, __dir__ = exports(
         "explain._explanation": ("ReasonExplanation",),
         "explain._scorers": ("make_guarantee_scorer", "make_reason_size_scorer"),
         "explain._transformer": ("SufficientReasonTransformer",),
-        "model._argmax": ("ArgmaxModel",),
-        "model._linear": ("LinearModel",),
-        "model._units": ("Unit",),
+        "model.argmax": ("ArgmaxModel",),
+        "model.linear": ("LinearModel",),
+        "model.units": ("Unit",),
         "plots": ("plots",),
         "questions._alternatives": ("alternatives",),
         "questions._breaking_sets": ("breaking_set",),

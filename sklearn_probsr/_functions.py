@@ -15,9 +15,9 @@ from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Options, Task, check_tol, generator
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import floats_around
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import floats_around
 from sklearn_probsr.results._contradictions import refuse_less_than_proved
 from sklearn_probsr.results._curve import GuaranteeCurve
 from sklearn_probsr.results._reason import SufficientReason
@@ -337,7 +337,7 @@ def answer(
     if method == "certified":
         found = law.answer(rows, task)
     elif method == "monte-carlo":
-        from sklearn_probsr.search._sampling import search_by_samples
+        from sklearn_probsr.core.monte_carlo import search_by_samples
 
         slack = Fraction("0.01") if slack is None else slack
         failure = 1e-6 if risk is None else float(risk)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sklearn_probsr.core.dispatch import law_of, register_law
     from sklearn_probsr.core.law import Law
     from sklearn_probsr.core.view import View
-    from sklearn_probsr.model._enclosure import Enclosure, Verdict
+    from sklearn_probsr.model.enclosure import Enclosure, Verdict
 
 __all__ = [
     "Adapted",
@@ -38,6 +38,6 @@ __getattr__, __dir__ = exports(
         "core.dispatch": ("law_of", "register_law"),
         "core.law": ("Law",),
         "core.view": ("View",),
-        "model._enclosure": ("Enclosure", "Verdict"),
+        "model.enclosure": ("Enclosure", "Verdict"),
     },
 )

@@ -15,12 +15,11 @@ import numpy as np
 
 from sklearn_probsr import ArgmaxModel, Marginals, Unit, sufficient_reason
 from sklearn_probsr.core.options import Effort, Limits, Task
+from sklearn_probsr.core.search import Prover, search
 from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.laws.rivals import _joint_counts, _rival_costs, _rival_prover
 from sklearn_probsr.laws.rivals._rival_prover import RivalProver
 from sklearn_probsr.laws.sums import _independent
-from sklearn_probsr.search._local import search
-from sklearn_probsr.search._prover import Prover
 
 ROWS = 10
 DELTA = Fraction("0.8")

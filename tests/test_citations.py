@@ -156,7 +156,9 @@ def is_error_constant(node: ast.AST) -> bool:
 def test_every_error_constant_cites_its_statement():
     """One of a module in the comment above it, one in a function in a comment or its docstring."""
     problems, count = [], 0
-    for name, tree, source in modules(ENGINES):
+    rooms = ("engines/", "core/monte_carlo", "independent/vaaler")
+    held = [one for one in modules(PACKAGE) if one[0].startswith(rooms)]
+    for name, tree, source in held:
         notes = comments(source)
         for node in tree.body:
             if not any(map(is_error_constant, ast.walk(node))):

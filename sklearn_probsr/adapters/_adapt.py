@@ -19,12 +19,11 @@ from sklearn_probsr.adapters.units._gathering import Gathering, count_rows
 from sklearn_probsr.adapters.units._pipeline_units import make_units
 from sklearn_probsr.adapters.units._place_rows import Input
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.argmax import ArgmaxModel
+from sklearn_probsr.model.linear import LinearModel, Model
+from sklearn_probsr.model.numbers import listing
+from sklearn_probsr.model.sparse import SparseRows
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["Classes", "adapt", "adapt_again", "adapt_on", "to_linear_model"]
 

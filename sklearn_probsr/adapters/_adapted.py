@@ -21,10 +21,10 @@ from sklearn_probsr.adapters.units._gathering import Gathering, count_rows, raw_
 from sklearn_probsr.adapters.units._pipeline_units import categories, tried
 from sklearn_probsr.adapters.units._place_rows import Input, as_floats, vectorized
 from sklearn_probsr.adapters.units._state_labels import is_number
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._sparse import SparseRows, sparse_rows
-from sklearn_probsr.model._units import Unit
-from sklearn_probsr.model._value_text import MISSING, value_text
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import MISSING, value_text
+from sklearn_probsr.model.sparse import SparseRows, sparse_rows
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["Adapted"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.units import Unit
 from sklearn_probsr.results._notebook_html import card, line, strong, table
 
 __all__ = ["adapted_card"]

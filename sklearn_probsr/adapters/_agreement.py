@@ -12,7 +12,7 @@ from sklearn_probsr.adapters.classifiers._additive import Additive
 from sklearn_probsr.adapters.classifiers._decision import Choice, Contest
 from sklearn_probsr.adapters.units._place_rows import names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.model.linear import Model
 
 __all__ = ["compare"]
 

@@ -14,8 +14,8 @@ from sklearn_probsr.adapters._named_columns import needed_columns, spelling_of
 from sklearn_probsr.adapters._registry import Entry, entry_of, find, name_of
 from sklearn_probsr.adapters.classifiers._additive import Additive
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import as_array, check_names, in_memory, listing, no_table
-from sklearn_probsr.model._texts import is_flat
+from sklearn_probsr.model.inputs import as_array, check_names, in_memory, is_flat, no_table
+from sklearn_probsr.model.numbers import listing
 
 __all__ = ["RawColumns", "raw_columns"]
 

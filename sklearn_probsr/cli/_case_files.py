@@ -13,7 +13,7 @@ from sklearn_probsr.cli._table_features import Features, features_of, take_colum
 from sklearn_probsr.cli._table_files import load_table
 from sklearn_probsr.cli._trusted_models import load_model
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model.numbers import listing
 
 if TYPE_CHECKING:
     pass

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn_probsr.cli._request import Request
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model.numbers import listing
 
 __all__ = ["label_text", "named_classes"]
 

@@ -13,7 +13,7 @@ from sklearn_probsr.cli._case import Case
 from sklearn_probsr.cli._class_labels import label_text
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.explain._explanation import ReasonExplanation
-from sklearn_probsr.model._value_text import value_text, without_rounding
+from sklearn_probsr.model.numbers import value_text, without_rounding
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["explain", "flagged", "to_json", "to_text"]

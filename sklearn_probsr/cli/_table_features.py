@@ -12,7 +12,7 @@ from typing import Any
 from sklearn_probsr.cli._table_files import are_values
 from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model.numbers import listing
 from sklearn_probsr.results.codec import refusing
 
 __all__ = ["Features", "features_of", "take_columns"]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn_probsr.cli._case import Case
 from sklearn_probsr.cli._spoken_reasons import to_json
 from sklearn_probsr.cli._terminal_text import one_line
-from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.model._value_text import exact_text, unnamed
+from sklearn_probsr.model.enclosure import lower_text
+from sklearn_probsr.model.numbers import exact_text, unnamed
 from sklearn_probsr.results._inert_text import csv_text, markdown, writable
 from sklearn_probsr.results._listed import count, joined
 from sklearn_probsr.results.codec import atomically

@@ -20,9 +20,9 @@ from sklearn_probsr.distributions._completions import (
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.independent import ranks
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.argmax import ArgmaxModel
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["kept_in", "warm_up"]
 

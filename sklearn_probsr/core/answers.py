@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.exceptions import UnreachableError
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.numbers import exact_text
 
 __all__ = ["ENDS", "WORD", "FeatureSets", "Found", "SetsWriter", "of_row", "unreachable"]
 

@@ -12,7 +12,7 @@ from sklearn_probsr.distributions._completions import Background, Marginals, Pro
 from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.model.linear import Model
 
 __all__ = ["is_registered", "law_of", "register_law"]
 

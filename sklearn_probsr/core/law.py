@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import Found
-from sklearn_probsr.core.leaning import leanings
+from sklearn_probsr.core.means import leanings
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import Rest, Row, View
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows
 
 if TYPE_CHECKING:
-    from sklearn_probsr.search._prover import Prover
-    from sklearn_probsr.search._scout import Scout
+    from sklearn_probsr.core.scout import Scout
+    from sklearn_probsr.core.search import Prover
 
 # Units of rows that are looked at together.
 _AT_ONCE = 2**18
@@ -129,8 +129,8 @@ class Law(ABC):
         By default rows are searched one by one with what their views say. If features have prices,
         it is the cheapest that is looked for.
         """
-        from sklearn_probsr.search._cheapest import search_cheapest
-        from sklearn_probsr.search._local import search
+        from sklearn_probsr.core.cheapest import search_cheapest
+        from sklearn_probsr.core.search import search
 
         found = (search_cheapest if task.has_prices else search)(self, rows, task)
         found.end_proofs(task)
@@ -145,7 +145,7 @@ class Law(ABC):
 
     def prover(self, view: View, task: Task) -> Prover:
         """Return what is known of the sets of an instance at one level."""
-        from sklearn_probsr.search._prover import Prover
+        from sklearn_probsr.core.search import Prover
 
         return Prover(view, task)
 

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import decimal_fraction
 
 __all__ = [
+    "MOST_MIXED",
     "Effort",
     "Limits",
     "Options",
@@ -38,6 +39,8 @@ __all__ = [
 # nanoseconds each, or gains of background rows, of which some billions are looked at in a second.
 _SETS, _MANY_SETS = 10_000, 200_000
 _NODES, _CELLS, _MUCH_WORK = 5_000_000, 2_000_000_000, 2**62
+# All choices of so many mixed units are left out, to prove a set subset-minimal.
+MOST_MIXED = 10
 # The share of a time limit that is kept for what is claimed of the set found.
 _FOR_CLAIMS = 0.25
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 
 __all__ = ["Prices"]
 

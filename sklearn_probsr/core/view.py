@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import LinearModel
 
-__all__ = ["TOL", "Duel", "Rest", "Row", "View"]
+__all__ = ["TOL", "Duel", "Rest", "Row", "View", "is_open"]
 
 # Width to which the guarantee of an answer is computed.
 TOL = 1e-4
@@ -123,6 +123,11 @@ class View(ABC):
     def monotone(self) -> bool:
         """Whether fixing a unit that can help never hurts."""
         return not any(self.can_gain(u) for u in self.members())
+
+
+def is_open(model: LinearModel, positive: bool) -> bool:
+    """Tell whether a class needs more than the threshold, so that a tie is not its own."""
+    return model.strict == positive
 
 
 class Duel(NamedTuple):

@@ -22,9 +22,9 @@ from sklearn_probsr.distributions._data import (
 )
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import as_array
-from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.model._sparse import is_large, sparse_rows
+from sklearn_probsr.model.inputs import as_array
+from sklearn_probsr.model.numbers import decimal_fraction
+from sklearn_probsr.model.sparse import is_large, sparse_rows
 
 __all__ = [
     "Background",

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import as_array, finite_floats, in_memory, zeros_and_ones
-from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
-from sklearn_probsr.model._texts import texts_of
+from sklearn_probsr.model.inputs import as_array, finite_floats, in_memory, texts_of, zeros_and_ones
+from sklearn_probsr.model.numbers import decimal_fraction
+from sklearn_probsr.model.sparse import SparseRows, is_large, sparse_rows
 
 __all__ = ["Data", "HandedOver", "binary_rows", "check_shape", "rows_of", "whole_number"]
 

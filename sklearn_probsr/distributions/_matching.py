@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr.distributions._data import Data, HandedOver, whole_number
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 
 __all__ = ["Matching"]
 

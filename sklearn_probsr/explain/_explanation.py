@@ -22,7 +22,7 @@ from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
 from sklearn_probsr.explain.frames._row_index import ByLabel, called_by_place
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason

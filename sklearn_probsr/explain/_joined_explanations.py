@@ -11,7 +11,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._pending_values import Pending
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._row_index import joined_index
-from sklearn_probsr.model._sparse import SparseRows, to_sparse
+from sklearn_probsr.model.sparse import SparseRows, to_sparse
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["explanations", "joined", "refolded"]

@@ -14,7 +14,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.subjects._masker import background_data
 from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.explain.subjects._subject_of import Prepared
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.model.linear import Model
 
 __all__ = ["LinearAttributes", "refuse_options"]
 

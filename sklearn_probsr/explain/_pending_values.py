@@ -16,7 +16,7 @@ from scipy import sparse
 
 from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.explain._shap_values import values_of_reasons
-from sklearn_probsr.model._sparse import SparseRows, joined_rows
+from sklearn_probsr.model.sparse import SparseRows, joined_rows
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["Pending", "filled_values"]

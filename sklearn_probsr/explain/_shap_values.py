@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.core.law import Law
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["expected_scores", "values_inside", "values_of_reasons", "values_of_rows"]

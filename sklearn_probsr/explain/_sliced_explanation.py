@@ -19,7 +19,7 @@ from sklearn_probsr.explain._pending_values import Pending
 from sklearn_probsr.explain._reason_fields import ReasonFields
 from sklearn_probsr.explain._shap_values import values_of_reasons
 from sklearn_probsr.explain.frames._row_index import row_index
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.results._reasons import SufficientReasons
 

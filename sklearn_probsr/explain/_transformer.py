@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
-from sklearn_probsr.model._texts import texts_of
+from sklearn_probsr.model.inputs import texts_of
 
 __all__ = ["SufficientReasonTransformer"]
 

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
-from sklearn_probsr.engines._level import Level
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.independent.level import Level
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = [
     "MOST_COUNTED",

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.law import Lengths
-from sklearn_probsr.core.options import Effort, Task
+from sklearn_probsr.core.options import MOST_MIXED, Effort, Task
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import TOL, Row, View
-from sklearn_probsr.engines._level import MOST_MIXED, Level
 from sklearn_probsr.engines.sums._far import far_change
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
+from sklearn_probsr.independent.level import Level
 from sklearn_probsr.independent.refute import Budget
 from sklearn_probsr.independent.search import (
     Proofs,
@@ -44,8 +45,7 @@ from sklearn_probsr.laws.sums._crowds import Crowds
 from sklearn_probsr.laws.sums._independent import IndependentLaw, IndependentProver
 from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._spectra import Shared, are_few
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.search._prover import Prover
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["TabledLaw"]
 

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.means import rows_before
 from sklearn_probsr.distributions._completions import Marginals, Product, Uniform
-from sklearn_probsr.laws._seen import Seen, rows_before
-from sklearn_probsr.laws._sources import Given, Source, States
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.independent.seen import Seen
+from sklearn_probsr.independent.sources import Given, Source, States
+from sklearn_probsr.model.argmax import ArgmaxModel
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["independent", "marginals", "product", "uniform"]
 

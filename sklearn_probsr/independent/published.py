@@ -22,8 +22,8 @@ from sklearn_probsr.core.view import Row
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.independent.certainty import Instance
 from sklearn_probsr.independent.uniform import UniformLaw
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import float_above
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.numbers import float_above
 
 __all__ = [
     "linear_monte_carlo_explainer",

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
-from sklearn_probsr.engines._level import Level
 from sklearn_probsr.independent.certainty import Answers, Members, next_member
+from sklearn_probsr.independent.level import Level
 from sklearn_probsr.independent.spectrum import Nodes, build_coins, coin_bounds, coin_period
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = [
     "EFFORTS",

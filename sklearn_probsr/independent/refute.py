@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner
-from sklearn_probsr.engines._level import Level
-from sklearn_probsr.engines._vaaler import TRIG_ERROR, UNIT, coefficient_sum, sin_cos_turns
 from sklearn_probsr.engines.sums._far import moved
+from sklearn_probsr.independent.level import Level
 from sklearn_probsr.independent.spectrum import Table
+from sklearn_probsr.independent.vaaler import TRIG_ERROR, UNIT, coefficient_sum, sin_cos_turns
 
 __all__ = ["Budget", "Scene", "all_free", "divide", "set_bounds", "sweep", "turn"]
 

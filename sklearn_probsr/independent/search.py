@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
-from sklearn_probsr.engines._level import MOST_MIXED, Level
+from sklearn_probsr.core.options import MOST_MIXED
 from sklearn_probsr.independent.context import compare
+from sklearn_probsr.independent.level import Level
 from sklearn_probsr.independent.order import Atoms, costs_of, order_within
 from sklearn_probsr.independent.refute import Budget, Scene, set_bounds, sweep, turn
 from sklearn_probsr.independent.spectrum import Table

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import kernel
-from sklearn_probsr.engines._vaaler import (
+from sklearn_probsr.independent.vaaler import (
     SPREADS,
     TAIL,
     TRIG_ERROR,

@@ -25,13 +25,13 @@ from scipy.special import ndtri
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.law import Law, Lengths, Ranked, RankedSwaps, Swaps
+from sklearn_probsr.core.monte_carlo import coupled_sizes
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.scout import CoverScout, Scout
+from sklearn_probsr.core.search import Prover, last_place
 from sklearn_probsr.core.view import TOL, Rest, Row, View
-from sklearn_probsr.engines._cascade import cascade
-from sklearn_probsr.engines._level import ANY, Level
-from sklearn_probsr.engines._samples import coupled_sizes
-from sklearn_probsr.engines._vaaler import SPREADS, TAIL, UNIT
 from sklearn_probsr.independent import certainty
+from sklearn_probsr.independent.cascade import cascade
 from sklearn_probsr.independent.certainty import (
     MOST_COUNTED,
     Answers,
@@ -44,6 +44,7 @@ from sklearn_probsr.independent.certainty import (
     lattice_rows,
     write_members,
 )
+from sklearn_probsr.independent.level import ANY, Level
 from sklearn_probsr.independent.ranks import (
     EFFORTS,
     MOST_HEAVY,
@@ -53,13 +54,12 @@ from sklearn_probsr.independent.ranks import (
     new_memo,
     search_rows,
 )
+from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.independent.spectrum import bound_sum, build_coins, enclose
-from sklearn_probsr.laws._sources import Source
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import about, float_above, float_below, floats_around
-from sklearn_probsr.model._linear import IntegerForm, LinearModel
-from sklearn_probsr.search._prover import Prover, last_place
-from sklearn_probsr.search._scout import CoverScout, Scout
+from sklearn_probsr.independent.vaaler import SPREADS, TAIL, UNIT
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import IntegerForm, LinearModel
+from sklearn_probsr.model.numbers import about, float_above, float_below, floats_around
 
 if TYPE_CHECKING:
     from sklearn_probsr.independent.law import TabledLaw

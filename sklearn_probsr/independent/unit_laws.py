@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.view import Row
-from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._far import far_table
+from sklearn_probsr.independent.contributions import Listed
 from sklearn_probsr.independent.order import Atoms
+from sklearn_probsr.independent.seen import distinct
 from sklearn_probsr.independent.spectrum import Table, UnitLaws, build
-from sklearn_probsr.laws._contributions import Listed
-from sklearn_probsr.laws._seen import distinct
+from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.laws.sums._crowd_spectra import CrowdShared
 from sklearn_probsr.laws.sums._spectra import Shared
 from sklearn_probsr.laws.sums._turns import FAR

@@ -14,7 +14,7 @@ from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.core.law import RankedSwaps
 from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.model.linear import Model
 from sklearn_probsr.questions._all_minimum import MinimumReasons
 from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.questions._shared_words import shared_words

@@ -10,17 +10,17 @@ from numpy.typing import ArrayLike
 
 from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.core.options import Options, monotonic
+from sklearn_probsr.core.search import Prover, last_place
 from sklearn_probsr.exceptions import UnreachableError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import exact_text
 from sklearn_probsr.questions._asked_decision import Decision, reaches
 from sklearn_probsr.questions._hitting_sets import smallest_hitting_set
 from sklearn_probsr.results._contradictions import refuse_less_than_proved
 from sklearn_probsr.results._listed import listed
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._scope import ALL, Scope
-from sklearn_probsr.search._prover import Prover, last_place
 
 __all__ = ["BreakingSet", "breaking_set", "breaking_set_of"]
 

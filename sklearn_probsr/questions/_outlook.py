@@ -16,10 +16,9 @@ from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.core.options import Options
 from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import decimal_fraction, exact_text
 from sklearn_probsr.questions._asked_decision import Decision, reaches
 from sklearn_probsr.questions._next_feature import gain_of, next_frame
 from sklearn_probsr.questions._partial_row import PartialRow

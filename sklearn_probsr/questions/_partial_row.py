@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["PartialRow"]
 

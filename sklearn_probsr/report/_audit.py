@@ -10,7 +10,7 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.numbers import exact_text
 from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.results._listed import count, listed
 from sklearn_probsr.results._notebook_html import card, line, strong, table

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._value_text import unnamed
+from sklearn_probsr.model.numbers import listing, unnamed
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["Book", "code_book", "code_of"]

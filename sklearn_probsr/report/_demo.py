@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr import plots
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.report.comparison._compare import compare
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
-from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.enclosure import lower_text
+from sklearn_probsr.model.numbers import exact_text, listing
 from sklearn_probsr.report._code_book import Book, code_book, code_of
 from sklearn_probsr.report._coded_rows import CodedRow, ReasonCodes
 from sklearn_probsr.results._listed import listed

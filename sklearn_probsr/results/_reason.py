@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
 from sklearn_probsr.results._reason_html import reason_card
 from sklearn_probsr.results._scope import ALL, Scope
 from sklearn_probsr.results._sentence import sentence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.enclosure import lower_text
+from sklearn_probsr.model.numbers import exact_text
 from sklearn_probsr.results._listed import count, joined
 from sklearn_probsr.results._notebook_html import (
     SHOWN_ROWS,

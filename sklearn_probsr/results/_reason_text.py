@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model.enclosure import lower_text
 from sklearn_probsr.results._inert_text import visible
 from sklearn_probsr.results._listed import joined
 from sklearn_probsr.results._notebook_html import bound

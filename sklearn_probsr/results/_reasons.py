@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.core.prices import Prices
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._sparse import SparseRows, joined_rows
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows, joined_rows
 from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._places import places
 from sklearn_probsr.results._reason import STATUSES, Source, SufficientReason

@@ -8,8 +8,8 @@ from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.enclosure import lower_text
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.results._listed import count, listed
 from sklearn_probsr.results._scope import Scope
 

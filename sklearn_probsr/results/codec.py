@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 
 # Without max_bytes, a file may become this large, or so many times what it is.
 _SMALL, _TIMES = 1 << 26, 50

@@ -29,11 +29,10 @@ from sklearn_probsr.distributions._completions import (
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.laws._seen import rows_before
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.argmax import ArgmaxModel
+from sklearn_probsr.model.linear import LinearModel, Model
+from sklearn_probsr.model.sparse import SparseRows
+from sklearn_probsr.model.units import Unit
 from sklearn_probsr.results._reason import STATUSES
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.results._sentence import CLAIMS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.means import rows_before
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.laws._seen import rows_before
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["background"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import strict_inner, strict_kernel
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.model.linear import Model
 
 __all__ = [
     "Bounds",

@@ -19,15 +19,13 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import Found, unreachable
 from sklearn_probsr.core.law import Law, Lengths
-from sklearn_probsr.core.leaning import column_mean, mean_doubts
+from sklearn_probsr.core.means import checked_rows, column_mean, mean_doubts, weighted_means, worth
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import TOL, Duel, Row, View
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.laws._rest import RowsRest, Sums
-from sklearn_probsr.laws._seen import checked_rows, weighted_means
-from sklearn_probsr.laws._states import worth
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
 from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import (
     Answer,
@@ -40,9 +38,9 @@ from sklearn_probsr.rows.answers import (
     smallest,
 )
 from sklearn_probsr.rows.exact import Winner, decider, winner_of
+from sklearn_probsr.rows.rest import RowsRest, Sums
 from sklearn_probsr.rows.stream import DenseRows, Instance, Light, StreamedRows, blocks
 from sklearn_probsr.rows.table import Known, Table
-from sklearn_probsr.search._prover import Prover
 
 __all__ = ["BackgroundLaw", "BackgroundView"]
 

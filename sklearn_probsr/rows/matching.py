@@ -26,18 +26,16 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.law import Law
-from sklearn_probsr.core.leaning import column_mean, mean_doubts
+from sklearn_probsr.core.means import column_mean, mean_doubts, rows_before, weighted_means
+from sklearn_probsr.core.monte_carlo import clopper_pearson
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import TOL, Row, View
 from sklearn_probsr.distributions._matching import Matching
-from sklearn_probsr.engines._clopper_pearson import clopper_pearson
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._seen import rows_before, weighted_means
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import float_below
-from sklearn_probsr.model._sparse import SparseRows, one_row
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import exact_text, float_below
+from sklearn_probsr.model.sparse import SparseRows, one_row
 from sklearn_probsr.rows.matching_kernels import (
     Facts,
     Index,

@@ -25,14 +25,14 @@ from sklearn_probsr.core.law import Law, Lengths
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import Duel, Row, View
 from sklearn_probsr.distributions._completions import Background
-from sklearn_probsr.laws._rest import RowsRest, Sums
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._sparse import SparseRows, one_row
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows, one_row
 from sklearn_probsr.rows.answers import Searched
 from sklearn_probsr.rows.exact import Decider, Winner, bounds, kept, winner_of
 from sklearn_probsr.rows.kernels import Rows
 from sklearn_probsr.rows.law import BackgroundLaw, BackgroundView
+from sklearn_probsr.rows.rest import RowsRest, Sums
 from sklearn_probsr.rows.search import Prices, Search
 from sklearn_probsr.rows.sparse_kernels import (
     Candidates,

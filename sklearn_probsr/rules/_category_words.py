@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._base import Model
+from sklearn_probsr.model.linear import Model
 from sklearn_probsr.rules._condition import Condition
 from sklearn_probsr.rules._phrases import categories_text, either
 from sklearn_probsr.rules._rule import Taken, taken_by

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._sparse import columns_of
-from sklearn_probsr.model._unit_states import are_states
-from sklearn_probsr.model._value_text import MISSING
+from sklearn_probsr.model.inputs import are_states
+from sklearn_probsr.model.numbers import MISSING
+from sklearn_probsr.model.sparse import columns_of
 
 __all__ = ["Condition"]
 

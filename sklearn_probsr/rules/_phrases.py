@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sklearn_probsr.model._units import Unit
-from sklearn_probsr.model._value_text import MISSING, exact_text, unnamed
+from sklearn_probsr.model.numbers import MISSING, exact_text, unnamed
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["alone", "categories_text", "could", "either", "range_text", "states_text"]
 

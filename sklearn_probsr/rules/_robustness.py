@@ -14,7 +14,7 @@ from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import Rest, Row
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._exact import floats_around
+from sklearn_probsr.model.numbers import floats_around
 
 __all__ = ["Slack", "slack_of"]
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._enclosure import Enclosure, lower_text
+from sklearn_probsr.model.enclosure import Enclosure, lower_text
+from sklearn_probsr.model.linear import Model
 from sklearn_probsr.rules._condition import Condition
 
 __all__ = ["Reader", "Rule", "Taken", "taken_by"]

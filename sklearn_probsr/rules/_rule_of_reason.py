@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.view import Row
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.rules._condition import Condition
 from sklearn_probsr.rules._phrases import alone, could, either, range_text, states_text
 from sklearn_probsr.rules._rule import Reader, Rule

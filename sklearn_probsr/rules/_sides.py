@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.view import Duel, Row
-from sklearn_probsr.model._exact import about
-from sklearn_probsr.model._sparse import columns_of
+from sklearn_probsr.model.numbers import about
+from sklearn_probsr.model.sparse import columns_of
 from sklearn_probsr.rules._unit_values import Numbers, States, Values
 
 __all__ = ["NumberSide", "Side", "StateSide", "sides_of"]

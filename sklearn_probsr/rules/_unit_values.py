@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.view import Duel, Row
-from sklearn_probsr.model._sparse import columns_of
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.sparse import columns_of
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["Numbers", "States", "Values"]
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.view import Rest
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import about
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.numbers import about
 from sklearn_probsr.rules._short_numbers import short_from, whole_from
 from sklearn_probsr.rules._sides import NumberSide, Side, StateSide
 from sklearn_probsr.rules._unit_values import Values
@@ -92,7 +92,7 @@ class Box:
             if not self.holds():
                 self.steps = [0] * len(self.sides)
             return
-        from sklearn_probsr.engines._slack import share_out  # few explanations ask for rules
+        from sklearn_probsr.rules._shares import share_out  # few explanations ask for rules
 
         costs = np.stack([side.costs(self.rows, self.rates) for side in self.sides], axis=1)
         with np.errstate(over="ignore"):

@@ -46,7 +46,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from sklearn_probsr import Unit, adapt, to_linear_model
 from sklearn_probsr.extend import Adapted
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.numbers import exact_text
 from tests.adapters.cases import quietly
 
 

@@ -14,7 +14,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline, make_union
 
 from sklearn_probsr import ReasonExplanation, SufficientReasonExplainer, adapt, plots
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 
 TEXTS = ["no soup", "know soup now", "no lunch", "lunch now", "snow", "menu now no"] * 4
 Y = [1, 0, 1, 0, 0, 1] * 4

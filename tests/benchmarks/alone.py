@@ -11,8 +11,8 @@ import numpy as np
 
 from sklearn_probsr import Uniform, Unit
 from sklearn_probsr.core.options import Effort, Limits, Task
+from sklearn_probsr.core.search import search
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.search._local import search
 from tests.benchmarks.agreement import (
     LEVELS,
     SIXTEENTHS,

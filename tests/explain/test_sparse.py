@@ -30,7 +30,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model import _sparse
-from sklearn_probsr.model._sparse import SparseRows, one_row, sparse_rows
+from sklearn_probsr.model.sparse import SparseRows, one_row, sparse_rows
 from tests.explained import same_reasons
 
 WORDS = ["server", "is", "down", "again", "lunch", "menu", "today", "please", "restart", "soup"]

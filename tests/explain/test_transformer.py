@@ -348,7 +348,7 @@ OWN = {
     "distributions._completions.Product", "distributions._completions.Uniform",
     "distributions._matching.Matching", "explain._explainer.SufficientReasonExplainer",
     "explain.subjects._subject_of.Prepared", "explain._transformer.SufficientReasonTransformer",
-    "model._argmax.ArgmaxModel", "model._linear.LinearModel", "model._units.Unit",
+    "model.argmax.ArgmaxModel", "model.linear.LinearModel", "model.units.Unit",
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import ReasonExplanation, SufficientReasonExplainer
 from sklearn_probsr.model import _sparse
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 from tests.explained import same_reasons
 
 WORDS = ["server", "is", "down", "again", "lunch", "menu", "today", "please", "restart", "soup"]

@@ -21,7 +21,7 @@ from sklearn_probsr.independent.certainty import (
     lattice_long_cost,
     lattice_prefixes,
 )
-from tests.engines.questions import contains, gaussian, meet_in_the_middle
+from tests.core.questions import contains, gaussian, meet_in_the_middle
 from tests.oracle import subset_count
 
 

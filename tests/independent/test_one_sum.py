@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_probsr.engines._level import ANY, Level
 from sklearn_probsr.extend import Enclosure
 from sklearn_probsr.independent import uniform
 from sklearn_probsr.independent.certainty import SubsetSum
+from sklearn_probsr.independent.level import ANY, Level
 from sklearn_probsr.independent.ranks import count_heavy
 from sklearn_probsr.independent.uniform import enclose_sum
-from tests.engines.questions import contains, gaussian, meet_in_the_middle, perturbed
+from tests.core.questions import contains, gaussian, meet_in_the_middle, perturbed
 from tests.interpreted import long_loops
 from tests.oracle import subset_count
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn_probsr import LinearModel, guarantee, sufficient_reasons
 from sklearn_probsr.independent.certainty import Instance
 from sklearn_probsr.independent.ranks import EFFORTS, Ranks
-from tests.engines.questions import meet_in_the_middle
+from tests.core.questions import meet_in_the_middle
 from tests.interpreted import long_loops
 
 pytestmark = long_loops

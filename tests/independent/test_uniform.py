@@ -20,13 +20,13 @@ from sklearn_probsr import (
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.search import search
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.independent.certainty import Instance
 from sklearn_probsr.independent.ranks import Ranks
 from sklearn_probsr.independent.uniform import UniformLaw, UniformView
-from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.search._local import search
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import Case, subset_count
 from tests.strategies import cases, levels, models

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_probsr.model._exact import (
+from sklearn_probsr.model.numbers import (
     decimal_fraction,
     float_above,
     float_below,

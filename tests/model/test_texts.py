@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._texts import is_flat, texts_of
+from sklearn_probsr.model.inputs import is_flat, texts_of
 
 TEXTS = ["good pie", "bad pie", ""]
 

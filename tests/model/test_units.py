@@ -30,7 +30,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.laws.sums import _spectra
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import UnitCase
 from tests.strategies import levels, unit_models

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from sklearn_probsr import LinearModel, Product, breaking_set, sufficient_reason
+from sklearn_probsr.core.cheapest import _Cheapest
 from sklearn_probsr.extend import Enclosure, Law, View, register_law
 from sklearn_probsr.questions import _breaking_sets
-from sklearn_probsr.search._cheapest import _Cheapest
 
 WHOSE = (
     "Both cannot be true, so nothing is returned: this is an error in sklearn-probsr, and not in "

@@ -23,7 +23,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.rows.stream import DenseRows, Instance
 from tests.interpreted import examples
 

@@ -30,9 +30,9 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.engines._clopper_pearson import clopper_pearson
+from sklearn_probsr.core.monte_carlo import clopper_pearson
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.rows import matching
 from sklearn_probsr.rows.matching_kernels import worth
 from tests.interpreted import examples

@@ -20,7 +20,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import examples
 from tests.rows.test_far_rows import Truth, reals
 

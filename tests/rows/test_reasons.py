@@ -24,7 +24,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.rows.search import Search
 from tests.interpreted import examples
 from tests.oracle import Case, background_guarantee

@@ -24,7 +24,7 @@ from sklearn_probsr import (
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.model import _sparse
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.rows import sparse as rows_sparse
 from sklearn_probsr.rows.sparse import SparseCandidates, SparseLaw
 from tests.interpreted import examples

@@ -23,7 +23,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.rows import law as rows_law
 from sklearn_probsr.rows import stream
 from tests.interpreted import examples, long_loops

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 
 from sklearn_probsr import Additive, Background, Marginals, SufficientReasonExplainer
 from sklearn_probsr.adapters import Categories, Steps
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.rules.printed import satisfies
 
 MANY = 1000 if os.environ.get("HYPOTHESIS_PROFILE", "ci") != "ci" else 60

@@ -21,7 +21,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.model import _sparse
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.rows.sparse import SparseLaw
 from tests.rules.printed import BINS, completions, read, worst
 from tests.strategies import DECIMALS, INTEGERS, KINDS, REALS

@@ -17,7 +17,7 @@ from sklearn_probsr.adapters.classifiers._shapes import (
     check_values,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model.numbers import listing
 
 __all__ = ["Additive", "n_scores"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.adapters._declarations import Linear
 from sklearn_probsr.adapters.units._columns import Columns
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model.numbers import listing
 
 __all__ = ["Choice", "Contest", "Decision", "choose", "contest"]
 

@@ -8,10 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._exact import decimal_fraction
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.numbers import decimal_fraction, listing
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["scorecard"]
 

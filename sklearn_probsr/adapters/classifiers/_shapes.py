@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.adapters.units._columns import Cut, is_missing
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing, no_number, value_kind
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.numbers import exact_text, listing, no_number, value_kind
 
 __all__ = ["Categories", "Steps", "Term", "as_term", "check_values", "evaluated"]
 

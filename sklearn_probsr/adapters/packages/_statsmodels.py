@@ -18,7 +18,7 @@ from sklearn_probsr.adapters.classifiers._decision import Decision
 from sklearn_probsr.adapters.units._columns import Columns
 from sklearn_probsr.adapters.units._place_rows import Rows
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model.numbers import listing
 
 __all__: list[str] = []
 

@@ -14,7 +14,7 @@ from sklearn_probsr.adapters._registry import name_of
 from sklearn_probsr.adapters.units._columns import Base, Carried, Columns, Domain, Kind, stack
 from sklearn_probsr.adapters.units._place_rows import Output, as_floats
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.numbers import exact_text
 
 __all__ = ["PerColumnStep"]
 

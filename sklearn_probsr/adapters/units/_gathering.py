@@ -18,9 +18,9 @@ from sklearn_probsr.adapters.units._place_rows import (
     vectorized,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import no_number, value_kind
-from sklearn_probsr.model._sparse import SparseRows, is_large, sparse_rows
-from sklearn_probsr.model._texts import no_text
+from sklearn_probsr.model.inputs import no_text
+from sklearn_probsr.model.numbers import no_number, value_kind
+from sklearn_probsr.model.sparse import SparseRows, is_large, sparse_rows
 
 __all__ = ["Gathering", "count_rows", "raw_numbers"]
 

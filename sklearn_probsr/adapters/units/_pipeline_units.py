@@ -21,7 +21,7 @@ from sklearn_probsr.adapters.units._place_rows import as_floats
 from sklearn_probsr.adapters.units._sharp_cuts import sharpened
 from sklearn_probsr.adapters.units._state_labels import Candidate, candidates, extras, label
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["grouped", "make_units", "tried"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sklearn_probsr.model._checks import value_kind
+from sklearn_probsr.model.numbers import value_kind
 
 __all__ = ["Input", "Output", "Rows", "Taken", "as_floats", "names_may_lack", "vectorized"]
 

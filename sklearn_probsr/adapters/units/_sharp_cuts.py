@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.adapters._float_order import from_ordinal, ordinal
 from sklearn_probsr.adapters.units._columns import Carried, Cut, Domain
 from sklearn_probsr.adapters.units._state_labels import candidates
-from sklearn_probsr.model._value_text import exact_text, may_be_written
+from sklearn_probsr.model.numbers import exact_text, may_be_written
 
 __all__ = ["sharpened"]
 

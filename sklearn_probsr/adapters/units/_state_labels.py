@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.adapters.units._columns import Cut, Domain, is_missing
-from sklearn_probsr.model._value_text import MISSING, exact_text
+from sklearn_probsr.model.numbers import MISSING, exact_text
 
 __all__ = ["Candidate", "candidates", "extras", "is_number", "label"]
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import strict_kernel
-from sklearn_probsr.engines._vaaler import TAIL, UNIT, coefficient_sum, coefficient_table
 from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum, with_signs
 from sklearn_probsr.engines.sums._tabulation import live_nodes
+from sklearn_probsr.independent.vaaler import TAIL, UNIT, coefficient_sum, coefficient_table
 
 __all__ = ["Crowd", "crowd_factors", "crowd_spectrum"]
 

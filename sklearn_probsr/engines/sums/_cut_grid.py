@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner
-from sklearn_probsr.engines._vaaler import sin_cos_turns
 from sklearn_probsr.engines.sums._far import moved
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._spectrum import (
@@ -23,6 +22,7 @@ from sklearn_probsr.engines.sums._spectrum import (
     Begun,
     Spectrum,
 )
+from sklearn_probsr.independent.vaaler import sin_cos_turns
 
 __all__ = ["POINTS", "ROUNDED", "Ends", "tabulate"]
 

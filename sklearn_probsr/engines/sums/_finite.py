@@ -15,12 +15,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._cascade import Engine, cascade
-from sklearn_probsr.engines._level import ANY, Level
-from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._finite_fourier import fourier
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.independent.cascade import Engine, cascade
+from sklearn_probsr.independent.level import ANY, Level
+from sklearn_probsr.independent.vaaler import UNIT
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["closed_form", "convolution", "counted", "enclose_finite", "lattice"]
 

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
-from sklearn_probsr.engines._level import Level
-from sklearn_probsr.engines._vaaler import (
+from sklearn_probsr.engines.sums._finite_sum import FiniteSum
+from sklearn_probsr.independent.level import Level
+from sklearn_probsr.independent.vaaler import (
     NEGLIGIBLE,
     SPREADS,
     TAIL,
@@ -29,8 +30,7 @@ from sklearn_probsr.engines._vaaler import (
     coefficients,
     sin_cos_turns,
 )
-from sklearn_probsr.engines.sums._finite_sum import FiniteSum
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["fourier"]
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import kernel, strict_inner, strict_kernel
-from sklearn_probsr.engines._vaaler import (
+from sklearn_probsr.independent.vaaler import (
     TRIG_ERROR,
     UNIT,
     coefficient_sum,

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
-from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.sums._scene import Scene, always_free
 from sklearn_probsr.engines.sums._spectrum import Spectrum, copy_nodes, kept_at, multiply
+from sklearn_probsr.independent.level import Level
 
 __all__ = ["Limits", "Offers", "branch", "propose"]
 

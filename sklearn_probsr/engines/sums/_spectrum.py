@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
-from sklearn_probsr.engines._vaaler import coefficients, sin_cos_turns
 from sklearn_probsr.engines.sums._far import NOTHING, moved
+from sklearn_probsr.independent.vaaler import coefficients, sin_cos_turns
 
 __all__ = [
     "DROPPED",

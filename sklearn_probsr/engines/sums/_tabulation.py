@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import kernel
-from sklearn_probsr.engines._vaaler import (
+from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum, with_signs
+from sklearn_probsr.independent.vaaler import (
     NEGLIGIBLE,
     TAIL,
     TRIG_ERROR,
@@ -22,7 +23,6 @@ from sklearn_probsr.engines._vaaler import (
     coefficient_table,
     sin_cos_turns,
 )
-from sklearn_probsr.engines.sums._spectrum import DROPPED, Spectrum, with_signs
 
 __all__ = ["Law", "build_spectrum", "live_nodes"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
-from sklearn_probsr.engines._vaaler import UNIT, sin_cos_turns
 from sklearn_probsr.engines.sums._crowd import Crowd, crowd_factors
+from sklearn_probsr.independent.vaaler import UNIT, sin_cos_turns
 
 __all__ = ["least_decays", "log_moments", "thin_factors", "thin_product"]
 

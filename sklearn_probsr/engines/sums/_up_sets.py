@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inlined, inner, kernel
-from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.sums._scene import Free, Scene, always_free
 from sklearn_probsr.engines.sums._spectrum import (
     Begun,
@@ -24,6 +23,7 @@ from sklearn_probsr.engines.sums._spectrum import (
     multiply,
     roughened,
 )
+from sklearn_probsr.independent.level import Level
 
 __all__ = ["Budget", "count_up_sets", "list_up_sets", "refute"]
 

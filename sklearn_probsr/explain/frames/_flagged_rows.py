@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._row_index import index_of
 from sklearn_probsr.explain.subjects._subject import Subject
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._sparse import SparseRows, joined_rows, to_sparse
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows, joined_rows, to_sparse
 from sklearn_probsr.results._reason import STATUSES
 
 __all__ = ["ON_ERROR", "Sifted", "check_on_error", "count_flagged", "sift", "warn_of"]

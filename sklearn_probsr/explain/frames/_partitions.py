@@ -18,9 +18,8 @@ from sklearn_probsr.explain.frames._schema import Schema, check_id
 from sklearn_probsr.explain.jobs._batches import Question, check_jobs
 from sklearn_probsr.explain.jobs._sent_once import in_windows
 from sklearn_probsr.explain.subjects._subject import Subject
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._value_text import unnamed
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import listing, unnamed
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.results._scope import Scope
 

@@ -23,8 +23,8 @@ from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain.jobs._progress import progress
 from sklearn_probsr.explain.jobs._sent_once import shared
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["Question", "check_jobs", "check_seed"]

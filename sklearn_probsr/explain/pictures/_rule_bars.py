@@ -12,7 +12,7 @@ from sklearn_probsr.explain.pictures import _canvas as canvas
 from sklearn_probsr.explain.pictures._canvas import BLUE, PALE, RED
 from sklearn_probsr.explain.rules._rule_cover import RuleCover
 from sklearn_probsr.explain.rules._rule_sets import Rules
-from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model.enclosure import lower_text
 from sklearn_probsr.rules._rule import Rule
 
 if TYPE_CHECKING:

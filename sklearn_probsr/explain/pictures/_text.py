@@ -14,7 +14,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.pictures import _canvas as canvas
 from sklearn_probsr.explain.pictures._canvas import BLUE, GREY, RED
 from sklearn_probsr.explain.pictures._word_places import places, readable
-from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model.enclosure import lower_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

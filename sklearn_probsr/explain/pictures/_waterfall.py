@@ -10,8 +10,8 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.pictures import _canvas as canvas
 from sklearn_probsr.explain.pictures._canvas import BLUE, GREY, PALE, RED
 from sklearn_probsr.explain.pictures._marks import legend_of, mark_of
-from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.model._value_text import without_rounding
+from sklearn_probsr.model.enclosure import lower_text
+from sklearn_probsr.model.numbers import without_rounding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.explain.frames._flagged_rows import sift
 from sklearn_probsr.explain.subjects._subject import Subject
-from sklearn_probsr.model._sparse import SparseRows, columns_of
-from sklearn_probsr.model._units import Unit
-from sklearn_probsr.model._value_text import MISSING, exact_text, value_text
+from sklearn_probsr.model.numbers import MISSING, exact_text, value_text
+from sklearn_probsr.model.sparse import SparseRows, columns_of
+from sklearn_probsr.model.units import Unit
 from sklearn_probsr.rules._category_words import Categories, by_category
 from sklearn_probsr.rules._condition import Condition
 from sklearn_probsr.rules._phrases import could, range_text

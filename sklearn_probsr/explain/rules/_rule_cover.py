@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model.enclosure import lower_text
 from sklearn_probsr.results._inert_text import markdown
 from sklearn_probsr.results._listed import count
 from sklearn_probsr.results._notebook_html import bound, card, line, strong, table

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.dispatch import law_of
-from sklearn_probsr.engines._clopper_pearson import clopper_pearson
+from sklearn_probsr.core.monte_carlo import clopper_pearson
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._row_index import ByLabel
 from sklearn_probsr.explain.rules._rule_cover import RuleCover, cover_by
-from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model.enclosure import lower_text
 from sklearn_probsr.results._inert_text import markdown
 from sklearn_probsr.results._notebook_html import SHOWN_ROWS, bound, card, line, strong, table
 from sklearn_probsr.results._places import places

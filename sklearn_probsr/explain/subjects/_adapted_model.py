@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.explain.subjects._subject import Subject, one_row
-from sklearn_probsr.model._checks import in_memory
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.inputs import in_memory
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["AdaptedModel"]
 

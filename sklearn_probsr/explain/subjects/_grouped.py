@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.explain.subjects._subject import Subject
-from sklearn_probsr.model._groups import check_groups, grouped
-from sklearn_probsr.model._sparse import SparseRows
-from sklearn_probsr.model._value_text import value_text
+from sklearn_probsr.model.numbers import value_text
+from sklearn_probsr.model.sparse import SparseRows
+from sklearn_probsr.model.units import check_groups, grouped
 
 __all__ = ["Grouped", "grouped_subject"]
 

@@ -14,8 +14,7 @@ from sklearn_probsr.core.dispatch import is_registered
 from sklearn_probsr.distributions._completions import Background, Uniform
 from sklearn_probsr.distributions._data import Data, HandedOver
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import in_memory
-from sklearn_probsr.model._texts import texts_of
+from sklearn_probsr.model.inputs import in_memory, texts_of
 
 __all__ = ["background_data", "distribution_of"]
 

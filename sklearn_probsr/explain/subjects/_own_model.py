@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.explain.subjects._subject import Subject, one_row
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._checks import in_memory
-from sklearn_probsr.model._units import Unit
-from sklearn_probsr.model._value_text import unnamed
+from sklearn_probsr.model.inputs import in_memory
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import unnamed
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["OwnModel"]
 

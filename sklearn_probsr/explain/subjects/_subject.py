@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import FeatureSets
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._exact import row_sums
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import row_sums
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["Subject", "one_row"]
 

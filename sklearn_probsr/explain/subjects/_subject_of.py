@@ -12,8 +12,8 @@ from sklearn_probsr.explain.subjects._adapted_model import AdaptedModel
 from sklearn_probsr.explain.subjects._masker import background_data
 from sklearn_probsr.explain.subjects._own_model import OwnModel
 from sklearn_probsr.explain.subjects._subject import Subject
-from sklearn_probsr.model._base import Model
-from sklearn_probsr.model._checks import listing
+from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.numbers import listing
 
 __all__ = ["Prepared", "subject_again", "subject_of"]
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import Row, View
-from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.laws.rivals._exchange import StateWorths
 from sklearn_probsr.laws.rivals._joint_counts import JointCounts
 from sklearn_probsr.laws.rivals._pairs import PairedSets, Pairs
@@ -27,8 +28,7 @@ from sklearn_probsr.laws.rivals._rival_prover import RivalProver
 from sklearn_probsr.laws.sums._certainty import CertainProver
 from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.laws.sums._sums_rest import LoweredRest
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.search._prover import Prover
+from sklearn_probsr.model.argmax import ArgmaxModel
 
 __all__ = ["IndependentDuels"]
 

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._contributions import Listed
-from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.independent.contributions import Listed
+from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.laws.sums._independent import IndependentLaw
 
 __all__ = ["Costs", "StateWorths", "above_in_all", "is_coupled", "orders_suffice"]

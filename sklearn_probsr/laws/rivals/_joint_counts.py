@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sklearn_probsr.laws._contributions import Contributions, Listed
-from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.independent.contributions import Contributions, Listed
+from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.laws.rivals._exchange import Costs
 from sklearn_probsr.laws.sums._costs import Costs as DuelCosts
 from sklearn_probsr.laws.sums._independent import IndependentLaw

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._far import far_change
 from sklearn_probsr.engines.sums._planes import (
     Plane,
@@ -25,8 +24,9 @@ from sklearn_probsr.engines.sums._planes import (
     pair_bounds,
     powers_of,
 )
-from sklearn_probsr.laws._contributions import Listed
-from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.independent.contributions import Listed
+from sklearn_probsr.independent.sources import Source
+from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.laws.rivals._windows import MOST_OUTSIDE, Windows
 from sklearn_probsr.laws.sums._costs import Costs
 from sklearn_probsr.laws.sums._independent import IndependentLaw

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from sklearn_probsr.core.monte_carlo import hoeffding_radius
 from sklearn_probsr.core.view import TOL, View
-from sklearn_probsr.engines._samples import hoeffding_radius
 from sklearn_probsr.laws.rivals._joint_counts import JointCounts
 from sklearn_probsr.laws.rivals._pairs import PairedSets
 from sklearn_probsr.laws.rivals._unions import union_above, union_below
 from sklearn_probsr.laws.sums._costs import Costs
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["RivalCosts", "sampled", "together"]
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.laws.rivals._exchange import Costs, StateWorths, above_in_all
 from sklearn_probsr.laws.rivals._joint_search import Allowance, JointSearch
 from sklearn_probsr.laws.rivals._rival_costs import RivalCosts
 from sklearn_probsr.laws.sums._branches import Purse
 from sklearn_probsr.laws.sums._independent import IndependentLaw, IndependentProver
-from sklearn_probsr.search._prover import Prover
 
 __all__ = ["RivalProver"]
 

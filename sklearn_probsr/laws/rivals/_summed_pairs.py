@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.laws.rivals._unions import union_below
 from sklearn_probsr.laws.sums._thin_view import ThinCosts
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.argmax import ArgmaxModel
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["Summed", "some_ahead", "summed_duel"]
 

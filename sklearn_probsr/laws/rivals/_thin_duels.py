@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import Row, View
 from sklearn_probsr.laws.rivals._summed_pairs import summed_duel
 from sklearn_probsr.laws.rivals._thin_rivals import Absent, ThinRivals
@@ -19,9 +20,8 @@ from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 from sklearn_probsr.laws.sums._thin_path import first_along
 from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
 from sklearn_probsr.laws.sums._thin_view import ThinCosts
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._sparse import one_row
-from sklearn_probsr.search._prover import Prover
+from sklearn_probsr.model.argmax import ArgmaxModel
+from sklearn_probsr.model.sparse import one_row
 
 __all__ = ["ThinDuels"]
 

@@ -20,8 +20,8 @@ from sklearn_probsr.laws.rivals._rival_costs import sampled, together
 from sklearn_probsr.laws.rivals._summed_pairs import Summed, some_ahead
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws, completed
 from sklearn_probsr.laws.sums._thin_view import Ranks, ThinCosts, may_move, open_to
-from sklearn_probsr.model._argmax import ArgmaxModel
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.argmax import ArgmaxModel
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["Absent", "ThinRivals"]
 

@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import TAIL, UNIT
 from sklearn_probsr.engines.sums._planes import States
+from sklearn_probsr.independent.vaaler import TAIL, UNIT
 from sklearn_probsr.laws.sums._periods import EACH, MARGIN, log_moments
 
 __all__ = ["MOST_OUTSIDE", "Windows"]

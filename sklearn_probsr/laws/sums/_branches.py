@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.options import Limits, Task
-from sklearn_probsr.engines._level import Level
 from sklearn_probsr.engines.sums._context import compare
 from sklearn_probsr.engines.sums._cut_grid import POINTS
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.engines.sums._up_sets import Budget, count_up_sets, refute
+from sklearn_probsr.independent.level import Level
 
 __all__ = ["Branch", "Purse", "refute_all"]
 

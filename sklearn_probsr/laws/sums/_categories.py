@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._contributions import Listed
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._units import Unit
+from sklearn_probsr.independent.contributions import Listed
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.units import Unit
 
 __all__ = ["Facts", "exact_atoms"]
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.view import Row
-from sklearn_probsr.laws._contributions import Contributions
-from sklearn_probsr.model._exact import row_sums
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.independent.contributions import Contributions
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.numbers import row_sums
 
 __all__ = ["CertainRows"]
 

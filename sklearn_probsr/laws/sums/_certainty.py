@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
+from sklearn_probsr.core.scout import CoverScout
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.laws.sums._costs import Costs
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.search._prover import Prover
-from sklearn_probsr.search._scout import CoverScout
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["CertainProver"]
 

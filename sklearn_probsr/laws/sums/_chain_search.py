@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.scout import ROOM, Branched, ChainScout, Rounded, Verdict
 from sklearn_probsr.engines.sums._priced_sets import Limits, Offers, branch, propose
 from sklearn_probsr.laws.sums._refuter import Refuter
-from sklearn_probsr.search._scout import ROOM, Branched, ChainScout, Rounded, Verdict
 
 __all__ = ["SpectrumScout"]
 

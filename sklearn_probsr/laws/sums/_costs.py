@@ -14,20 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sklearn_probsr.core.view import TOL, Duel, Row, View
-from sklearn_probsr.engines._vaaler import UNIT
+from sklearn_probsr.core.view import TOL, Duel, Row, View, is_open
 from sklearn_probsr.engines.sums._far import far_change
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.engines.sums._spectrum import set_bounds
-from sklearn_probsr.laws._contributions import Contributions, Listed, is_open
+from sklearn_probsr.independent.contributions import Contributions, Listed
+from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.laws.sums._draws import kept_along
 from sklearn_probsr.laws.sums._focus import Focus
 from sklearn_probsr.laws.sums._listed_far import listed_inner
 from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._spectra import FEW_TOLD, Shared, Worth, are_few
 from sklearn_probsr.laws.sums._turns import FAR, clamped
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["ROUGH", "WIDE", "Costs"]
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import UNIT
+from sklearn_probsr.core.view import is_open
 from sklearn_probsr.engines.sums._spectrum import set_bounds
-from sklearn_probsr.laws._contributions import is_open
+from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.laws.sums._costs import ROUGH, Costs
 from sklearn_probsr.laws.sums._crowds import Crowds
 from sklearn_probsr.laws.sums._far_values import inner_of
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["CrowdCosts"]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import SPREADS
+from sklearn_probsr.independent.vaaler import SPREADS
 from sklearn_probsr.laws.sums._crowds import CELLS, Crowds
 from sklearn_probsr.laws.sums._periods import MARGIN, chernoff_reach
 

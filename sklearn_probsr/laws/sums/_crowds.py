@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import UNIT
-from sklearn_probsr.laws._contributions import Contributions
-from sklearn_probsr.laws._seen import Seen
-from sklearn_probsr.laws._states import extremes, worth
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.core.means import worth
+from sklearn_probsr.independent.contributions import Contributions
+from sklearn_probsr.independent.seen import Seen
+from sklearn_probsr.independent.states import extremes
+from sklearn_probsr.independent.vaaler import UNIT
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["CELLS", "Crowds", "is_crowd"]
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import TAIL
+from sklearn_probsr.independent.vaaler import TAIL
 
 __all__ = ["DECIDED", "FIRST", "LONG", "QUANTILES", "SHORTER", "Away", "best_half"]
 

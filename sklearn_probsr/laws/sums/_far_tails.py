@@ -13,9 +13,9 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._far import NEAR, Far, far_change
-from sklearn_probsr.laws._contributions import Contributions
+from sklearn_probsr.independent.contributions import Contributions
+from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.laws.sums._far_ranges import DECIDED
 from sklearn_probsr.laws.sums._periods import EACH, EXPONENTS, MARGIN, log_moments
 

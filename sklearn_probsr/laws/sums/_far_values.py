@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import UNIT
+from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.laws.sums._crowd_periods import crowd_away, crowd_period
 from sklearn_probsr.laws.sums._crowds import Crowds
 from sklearn_probsr.laws.sums._far_ranges import (

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.laws._contributions import Contributions
+from sklearn_probsr.independent.contributions import Contributions
 from sklearn_probsr.laws.sums._turns import clamped
 
 __all__ = ["shared_out"]

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.scout import MOST_COMPARED, ChainScout, Scout
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import Row, View
 from sklearn_probsr.engines.sums._stochastic_order import within
 from sklearn_probsr.engines.sums._up_sets import count_up_sets, list_up_sets
-from sklearn_probsr.laws._contributions import Contributions, Listed
-from sklearn_probsr.laws._seen import Seen
-from sklearn_probsr.laws._sources import Source
+from sklearn_probsr.independent.contributions import Contributions, Listed
+from sklearn_probsr.independent.seen import Seen
+from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.laws.sums._branches import Purse
 from sklearn_probsr.laws.sums._certainty import CertainProver
 from sklearn_probsr.laws.sums._costs import Costs
@@ -34,9 +36,7 @@ from sklearn_probsr.laws.sums._crowds import Crowds, is_crowd
 from sklearn_probsr.laws.sums._refuter import Refuter, ranked
 from sklearn_probsr.laws.sums._spectra import Shared, are_few
 from sklearn_probsr.laws.sums._sums_rest import LoweredRest
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.search._prover import Prover
-from sklearn_probsr.search._scout import MOST_COMPARED, ChainScout, Scout
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["IndependentLaw", "IndependentProver"]
 

@@ -14,8 +14,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from sklearn_probsr.engines._vaaler import UNIT
-from sklearn_probsr.laws._contributions import Listed
+from sklearn_probsr.independent.contributions import Listed
+from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.laws.sums._far_ranges import (
     FIRST,
     LONG,

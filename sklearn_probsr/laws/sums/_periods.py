@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import SPREADS, TAIL, UNIT
-from sklearn_probsr.laws._contributions import Listed
+from sklearn_probsr.independent.contributions import Listed
+from sklearn_probsr.independent.vaaler import SPREADS, TAIL, UNIT
 
 __all__ = [
     "EACH",

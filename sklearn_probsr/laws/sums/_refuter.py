@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.engines._level import Level
-from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._listed_sets import still_left
 from sklearn_probsr.engines.sums._scene import Scene
 from sklearn_probsr.engines.sums._spectrum import Spectrum
 from sklearn_probsr.engines.sums._stochastic_order import Laws, undominated, within
 from sklearn_probsr.engines.sums._up_sets import Budget, refute
-from sklearn_probsr.laws._contributions import Contributions, Listed
+from sklearn_probsr.independent.contributions import Contributions, Listed
+from sklearn_probsr.independent.level import Level
+from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.laws.sums._branches import Branch, Purse, refute_all
 from sklearn_probsr.laws.sums._spectra import Outlook, Shared, ranks
 from sklearn_probsr.laws.sums._turns import FAR

@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import UNIT
 from sklearn_probsr.engines.sums._far import far_table
 from sklearn_probsr.engines.sums._spectrum import Spectrum, narrowed
 from sklearn_probsr.engines.sums._stochastic_order import Laws
 from sklearn_probsr.engines.sums._tabulation import Law, build_spectrum
-from sklearn_probsr.laws._contributions import Contributions, Listed
-from sklearn_probsr.laws._seen import distinct
+from sklearn_probsr.independent.contributions import Contributions, Listed
+from sklearn_probsr.independent.seen import distinct
+from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.laws.sums._categories import ExactAtoms, Facts, exact_atoms
 from sklearn_probsr.laws.sums._far_tails import Inner
 from sklearn_probsr.laws.sums._heads import shared_out
 from sklearn_probsr.laws.sums._listed_far import listed_inner
 from sklearn_probsr.laws.sums._turns import FAR, clamped, turned_out
-from sklearn_probsr.model._exact import row_sums
+from sklearn_probsr.model.numbers import row_sums
 
 __all__ = ["FEW_TOLD", "Outlook", "Shared", "Worth", "are_few", "ranks"]
 

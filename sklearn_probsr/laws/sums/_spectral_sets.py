@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.scout import Verdict
 from sklearn_probsr.core.view import Row
 from sklearn_probsr.engines.sums._spectrum import set_bounds
 from sklearn_probsr.laws.sums._spectra import Shared
-from sklearn_probsr.model._exact import floats_around
-from sklearn_probsr.search._scout import Verdict
+from sklearn_probsr.model.numbers import floats_around
 
 __all__ = ["spectral_verdict"]
 

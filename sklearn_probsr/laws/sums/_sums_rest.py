@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from sklearn_probsr.core.view import Duel, Rest, View
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._exact import about
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.numbers import about
 
 __all__ = ["LoweredRest"]
 

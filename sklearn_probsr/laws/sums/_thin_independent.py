@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.law import Law
-from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.options import MOST_MIXED, Task
+from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import Row, View
-from sklearn_probsr.engines._level import MOST_MIXED
 from sklearn_probsr.laws.sums._certainty import CertainProver
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 from sklearn_probsr.laws.sums._thin_path import first_along
 from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
 from sklearn_probsr.laws.sums._thin_view import Ranks, ThinCosts
-from sklearn_probsr.model._linear import LinearModel
-from sklearn_probsr.model._sparse import one_row
-from sklearn_probsr.search._prover import Prover
+from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.sparse import one_row
 
 __all__ = ["ThinCertainty", "ThinLaw", "ThinProver"]
 

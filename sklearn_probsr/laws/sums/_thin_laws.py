@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["ThinLaws", "completed"]
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from sklearn_probsr.laws.sums._thin_view import ThinCosts
-from sklearn_probsr.model._enclosure import Enclosure
+from sklearn_probsr.model.enclosure import Enclosure
 
 __all__ = ["Path", "first_along"]
 

@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.engines._vaaler import TAIL
 from sklearn_probsr.engines.sums._thin import log_moments
+from sklearn_probsr.independent.vaaler import TAIL
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 
 __all__ = ["thin_period"]

@@ -15,13 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.cache import Memo
-from sklearn_probsr.engines._vaaler import (
-    TAIL,
-    TRIG_ERROR,
-    UNIT,
-    coefficient_sum,
-    coefficient_table,
-)
 from sklearn_probsr.engines.sums._spectrum import (
     DROPPED,
     FEJER,
@@ -35,11 +28,18 @@ from sklearn_probsr.engines.sums._thin import (
     thin_factors,
     thin_product,
 )
+from sklearn_probsr.independent.vaaler import (
+    TAIL,
+    TRIG_ERROR,
+    UNIT,
+    coefficient_sum,
+    coefficient_table,
+)
 from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 from sklearn_probsr.laws.sums._thin_period import thin_period
 from sklearn_probsr.laws.sums._thin_running import Running
 from sklearn_probsr.laws.sums._thin_worst import Worst
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["ThinSpectrum"]
 

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.view import TOL, Row, View
-from sklearn_probsr.laws._contributions import is_open
+from sklearn_probsr.core.view import TOL, Row, View, is_open
 from sklearn_probsr.laws.sums._promises import promises
 from sklearn_probsr.laws.sums._thin_laws import completed
 from sklearn_probsr.laws.sums._thin_running import Running
 from sklearn_probsr.laws.sums._thin_spectrum import ThinSpectrum
-from sklearn_probsr.model._enclosure import Enclosure
-from sklearn_probsr.model._linear import LinearModel
+from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.linear import LinearModel
 
 __all__ = ["Ranks", "ThinCosts", "may_move", "open_to"]
 

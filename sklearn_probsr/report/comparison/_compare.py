@@ -13,7 +13,7 @@ from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 from sklearn_probsr.explain.jobs._batches import Question
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.report.comparison._allowed_features import certain, gaps, in_words
 from sklearn_probsr.report.comparison._comparison import Comparison
 from sklearn_probsr.report.comparison._row_facts import (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.answers import WORD, FeatureSets
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.explain.jobs._batches import Question
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.results._reasons import SufficientReasons
 
 __all__ = ["LEVELS", "Growth", "grow"]

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._checks import listing
-from sklearn_probsr.model._sparse import SparseRows, to_sparse
-from sklearn_probsr.model._value_text import MISSING, fact
+from sklearn_probsr.model.numbers import MISSING, fact, listing
+from sklearn_probsr.model.sparse import SparseRows, to_sparse
 from sklearn_probsr.report.comparison._wide_tables import Wide
 from sklearn_probsr.results._reasons import SufficientReasons
 

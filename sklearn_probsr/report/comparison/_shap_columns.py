@@ -13,7 +13,7 @@ from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.report.comparison._allowed_features import follow, in_order
 from sklearn_probsr.report.comparison._wide_tables import Wide, pieces
 from sklearn_probsr.results._reasons import SufficientReasons

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._enclosure import lower_text
-from sklearn_probsr.model._value_text import exact_text
+from sklearn_probsr.model.enclosure import lower_text
+from sklearn_probsr.model.numbers import exact_text
 from sklearn_probsr.report.comparison._compared import Compared, known_sizes
 from sklearn_probsr.report.comparison._row_names import ids_of
 from sklearn_probsr.report.comparison._shared_members import COUNTS

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import FeatureSets
-from sklearn_probsr.model._sparse import SparseRows
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["Wide", "filled", "how_often", "pieces", "some_rows", "sum_by_column"]
 

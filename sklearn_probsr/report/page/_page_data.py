@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.model._value_text import value_text, without_rounding
+from sklearn_probsr.model.numbers import value_text, without_rounding
 from sklearn_probsr.report.comparison._compared import Compared
 from sklearn_probsr.report.comparison._row_names import ids_of
 from sklearn_probsr.report.comparison._shared_members import COUNTS, roles

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.rules._rule_cover import RuleCover
 from sklearn_probsr.explain.rules._rule_sets import Rules
-from sklearn_probsr.model._enclosure import lower_text
+from sklearn_probsr.model.enclosure import lower_text
 from sklearn_probsr.report._audit import CAUTION, Audit
 from sklearn_probsr.report.page._headings import percent
 from sklearn_probsr.results._inert_text import visible

@@ -12,7 +12,7 @@ from sklearn_probsr.engines.sums._context import compare
 from sklearn_probsr.engines.sums._stochastic_order import within
 from sklearn_probsr.engines.sums._up_sets import count_up_sets
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws._sources import Given
+from sklearn_probsr.independent.sources import Given
 from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.laws.sums._refuter import Refuter
 from tests.interpreted import long_loops

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_probsr.engines._level import ANY
 from sklearn_probsr.engines.sums import _finite
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._finite_fourier import fourier
 from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.extend import Enclosure
 from sklearn_probsr.independent.certainty import SubsetSum
+from sklearn_probsr.independent.level import ANY
 from sklearn_probsr.independent.uniform import enclose_sum as coins
-from tests.engines.questions import contains
+from tests.core.questions import contains
 from tests.interpreted import examples, long_loops
 
 MAGNITUDES = st.sampled_from([1, 2, 3, 5, 7, 2**30, 2**30 + 1, 2**60, 2**61 - 1, 2**200, 10**300])

@@ -8,11 +8,11 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from sklearn_probsr import LinearModel, Marginals, Product, Unit
-from sklearn_probsr.engines._vaaler import TRIG_ERROR
 from sklearn_probsr.engines.sums._finite import enclose_finite
 from sklearn_probsr.engines.sums._spectrum import NODE, begin, bounds_from, set_bounds
 from sklearn_probsr.engines.sums._tabulation import Law, _factors, build_spectrum
 from sklearn_probsr.extend import law_of
+from sklearn_probsr.independent.vaaler import TRIG_ERROR
 from sklearn_probsr.laws.sums._costs import Costs
 from tests.interpreted import long_loops
 

@@ -22,7 +22,7 @@ from sklearn_probsr import (
     Unit,
     sufficient_reasons,
 )
-from sklearn_probsr.model._exact import row_sums
+from sklearn_probsr.model.numbers import row_sums
 from sklearn_probsr.results import SufficientReasons
 
 N = 8

@@ -10,10 +10,10 @@ import pytest
 
 from sklearn_probsr import ArgmaxModel, Marginals, Product, Unit, guarantee
 from sklearn_probsr.core.options import Effort, Task
+from sklearn_probsr.core.search import search
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rivals._exchange import Costs, is_coupled, orders_suffice
 from sklearn_probsr.laws.rivals._rival_prover import RivalProver
-from sklearn_probsr.search._local import search
 from tests.rival_classes import DELTA, WAYS, Rivals, branches_alone, check, searched
 
 F = Fraction

@@ -22,11 +22,11 @@ from sklearn_probsr import (
     sufficient_reason,
     sufficient_reasons,
 )
-from sklearn_probsr.engines._samples import hoeffding_radius
+from sklearn_probsr.core.monte_carlo import hoeffding_radius
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.rivals._thin_duels import ThinDuels
 from sklearn_probsr.laws.sums import _thin_spectrum
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import INTERPRETED, examples
 from tests.thin_units import division, few_are_thin
 

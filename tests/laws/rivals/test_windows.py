@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sklearn_probsr.engines._vaaler import TAIL
 from sklearn_probsr.engines.sums._planes import States
+from sklearn_probsr.independent.vaaler import TAIL
 from sklearn_probsr.laws.rivals._windows import MOST_OUTSIDE, Windows
 
 

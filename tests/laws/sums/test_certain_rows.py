@@ -10,8 +10,8 @@ import pytest
 
 from sklearn_probsr import LinearModel, Marginals, Uniform, Unit, sufficient_reasons
 from sklearn_probsr.core.options import Task
+from sklearn_probsr.core.search import search
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.search._local import search
 
 # Numbers that are equal, opposite, next to each other, and beyond each other's last digit.
 NASTY = (0.0, 1.0, -1.0, 0.1, 0.2, 0.3, -0.3, 1 / 3, 2.0**-60, 1e300, -1e300, 1e-300, 5e-324)

@@ -17,7 +17,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws._contributions import Listed
+from sklearn_probsr.independent.contributions import Listed
 from sklearn_probsr.laws.sums import _crowds
 from sklearn_probsr.laws.sums._crowd_costs import CrowdCosts
 from sklearn_probsr.laws.sums._crowds import Crowds

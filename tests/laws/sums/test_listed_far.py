@@ -18,7 +18,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.engines.sums._far import far_change
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws._contributions import Listed
+from sklearn_probsr.independent.contributions import Listed
 from sklearn_probsr.laws.sums import _listed_far, _spectra
 from sklearn_probsr.laws.sums._listed_far import listed_inner
 from tests.interpreted import long_loops

@@ -24,7 +24,7 @@ from sklearn_probsr import (
 from sklearn_probsr.extend import law_of
 from sklearn_probsr.laws.sums import _thin_path, _thin_spectrum
 from sklearn_probsr.laws.sums._thin_independent import ThinLaw
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import examples
 from tests.thin_units import division, few_are_thin
 

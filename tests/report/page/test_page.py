@@ -30,7 +30,7 @@ from sklearn_probsr import (
     Unit,
     compare,
 )
-from sklearn_probsr.model._exact import decimal_fraction
+from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.report.comparison._growth import LEVELS, Growth
 from sklearn_probsr.report.page import _page_data
 from sklearn_probsr.results import codec

@@ -1,1 +1,0 @@
-"""Searches: which features, how few, and with what proof."""
