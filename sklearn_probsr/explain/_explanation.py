@@ -20,7 +20,7 @@ from sklearn_probsr.explain._pending_values import filled_values
 from sklearn_probsr.explain._shap_values import expected_scores, values_inside
 from sklearn_probsr.explain._sliced_explanation import SlicedExplanation
 from sklearn_probsr.explain.frames._reason_frames import gains, table
-from sklearn_probsr.explain.frames._row_index import ByLabel, called_by_place
+from sklearn_probsr.explain.frames._row_index import ByLabel, built_index, called_by_place
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
 from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.questions._alternatives import Alternatives
@@ -28,7 +28,7 @@ from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reason_html import reason_card, reasons_table
 from sklearn_probsr.results._reason_text import TOLD_ROWS, by_place, reasons_text
-from sklearn_probsr.results.codec import check_max_bytes
+from sklearn_probsr.results.codec import check_max_bytes, refusing
 from sklearn_probsr.results.files import read_explanation, write_explanation
 
 __all__ = ["ClassValues", "ReasonExplanation"]
@@ -509,7 +509,11 @@ class ReasonExplanation(SlicedExplanation):
             If it is not what `save` writes; the message names the member that is wrong.
         """
         check_max_bytes(max_bytes)
-        reasons, told = read_explanation(Path(path), max_bytes)
-        single = told.pop("single")
-        loaded = cls(reasons, **told)
+        with (
+            Path(path).open("rb") as file,
+            refusing(f"{path} is not a file that ReasonExplanation.save wrote with this version"),
+        ):
+            reasons, told = read_explanation(file, max_bytes)
+            single = told.pop("single")
+            loaded = cls(reasons, **{**told, "index": built_index(told["index"])})
         return loaded[0] if single else loaded

@@ -558,7 +558,7 @@ def write(
 
 
 def read(
-    path: Path,
+    file: IO[bytes],
     form: str,
     schema: Schema,
     max_bytes: int | None,
@@ -568,7 +568,7 @@ def read(
 
     Parameters
     ----------
-    path : Path
+    file : binary file
     form : str
     schema : mapping of str to fields
     max_bytes : int or None
@@ -589,34 +589,33 @@ def read(
     UnsoundError
         If a field is not what the schema says; it is named.
     """
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        infos = listed(file)
-        most = max(_SMALL, _TIMES * size) if max_bytes is None else int(max_bytes)
-        room = Room(0, most).take(sum(info.file_size for info in infos.values()))
-        if "meta.npy" not in infos:
-            raise UnsoundError("meta is missing")
-        text = _member(file, infos.pop("meta.npy"), "meta", "u")
-        source = text.load(file).tobytes()
-        room = room.take(0, json_size(source))
-        meta = parsed(source, "meta")
-        # A file of another version is told as such, whatever else it has.
-        if not isinstance(meta, dict) or meta.get("format") != form:
-            got = meta.get("format") if isinstance(meta, dict) else meta
-            raise UnsoundError(f"meta must have the format {form!r}, got {shown(got)}")
-        check_members(meta, "meta", ("format", *schema))
-        fields = {group: _fields(group, schema[group], meta[group]) for group in schema}
-        arrays = {
-            f"{group}/{name}": field
-            for group, known in fields.items()
-            for name, field in known.items()
-            if isinstance(field, Array)
-        }
-        lengths = _Lengths()
-        members = _members(file, infos, arrays, lengths)
-        for name, other in same.items():
-            lengths.setdefault(name, lengths.get(other, 0))
-        found = {name: _loaded(file, f, name, members, lengths) for name, f in arrays.items()}
+    size = file.seek(0, os.SEEK_END)
+    infos = listed(file)
+    most = max(_SMALL, _TIMES * size) if max_bytes is None else int(max_bytes)
+    room = Room(0, most).take(sum(info.file_size for info in infos.values()))
+    if "meta.npy" not in infos:
+        raise UnsoundError("meta is missing")
+    text = _member(file, infos.pop("meta.npy"), "meta", "u")
+    source = text.load(file).tobytes()
+    room = room.take(0, json_size(source))
+    meta = parsed(source, "meta")
+    # A file of another version is told as such, whatever else it has.
+    if not isinstance(meta, dict) or meta.get("format") != form:
+        got = meta.get("format") if isinstance(meta, dict) else meta
+        raise UnsoundError(f"meta must have the format {form!r}, got {shown(got)}")
+    check_members(meta, "meta", ("format", *schema))
+    fields = {group: _fields(group, schema[group], meta[group]) for group in schema}
+    arrays = {
+        f"{group}/{name}": field
+        for group, known in fields.items()
+        for name, field in known.items()
+        if isinstance(field, Array)
+    }
+    lengths = _Lengths()
+    members = _members(file, infos, arrays, lengths)
+    for name, other in same.items():
+        lengths.setdefault(name, lengths.get(other, 0))
+    found = {name: _loaded(file, f, name, members, lengths) for name, f in arrays.items()}
     held: dict[str, dict[str, Any]] = {}
     for group, known in fields.items():
         held[group] = {"kind": meta[group]["kind"]} if isinstance(schema[group], Cases) else {}

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import ENDS, FeatureSets
 from sklearn_probsr.core.dispatch import law_of
+from sklearn_probsr.core.means import rows_before
 from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.distributions._completions import (
     Background,
@@ -28,7 +28,6 @@ from sklearn_probsr.distributions._completions import (
     Uniform,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.laws._seen import rows_before
 from sklearn_probsr.model.argmax import ArgmaxModel
 from sklearn_probsr.model.linear import LinearModel, Model
 from sklearn_probsr.model.sparse import SparseRows
@@ -60,7 +59,6 @@ from sklearn_probsr.results.codec import (
     place,
     read,
     record,
-    refusing,
     shown,
     whole,
     write,
@@ -117,39 +115,19 @@ def _plain_index(index: Any) -> dict[str, Any]:
     return {"names": [CELL.write(name) for name in index.names], "levels": levels}
 
 
-def _read_index(told: Any, name: str, lengths: Lengths) -> Any:
-    """Return the index of n rows."""
-    import pandas as pd
-
+def _read_index(told: Any, name: str, lengths: Lengths) -> dict[str, Any]:
+    """Return what an index of n rows is made of: names, and the kind and values of each level."""
     levels = many(record(kind=TEXT, values=Kind(lambda value, *_: value)))
-    told = record(names=many(CELL), levels=levels).read(told, name, lengths)
-    if not told["levels"] or len(told["names"]) != len(told["levels"]):
+    held: dict[str, Any] = record(names=many(CELL), levels=levels).read(told, name, lengths)
+    if not held["levels"] or len(held["names"]) != len(held["levels"]):
         raise UnsoundError(f"{name} must have a name for each of at least one level")
-    found = []
-    for k, level in enumerate(told["levels"]):
-        kind = level["kind"]
-        values = _level_of(kind).read(level["values"], f"{name}.levels[{k}]", lengths)
-        found.append(_index(kind, values))
-        if len(found[-1]) != lengths["n"]:
-            raise UnsoundError(f"{name}.levels[{k}] must have {lengths['n']} labels")
-    if len(found) > 1:
-        return pd.MultiIndex.from_arrays(found, names=told["names"])
-    return found[0].rename(told["names"][0])
-
-
-def _index(kind: str, values: Sequence[Any]) -> Any:
-    import pandas as pd
-
-    if kind == "range":
-        return pd.RangeIndex(*values)
-    if kind == "any":
-        return pd.Index(values)
-    if kind.startswith(("datetime64", "timedelta64")):
-        plain, _, zone = kind.removesuffix("]").partition(", ")
-        times = np.array(values, dtype=np.int64).view(f"{plain.removesuffix(']')}]")
-        found = pd.Index(times)
-        return found.tz_localize("UTC").tz_convert(zone) if zone else found
-    return pd.Index(values, dtype=kind)
+    for k, level in enumerate(held["levels"]):
+        kind = _level_of(level["kind"])
+        level["values"] = kind.read(level["values"], f"{name}.levels[{k}]", lengths)
+        n = len(range(*level["values"]) if level["kind"] == "range" else level["values"])
+        if n != lengths["n"]:
+            raise UnsoundError(f"{name}.levels[{k}] must have {lengths['n']} labels, got {n}")
+    return held
 
 
 INDEX = Kind(_read_index, _plain_index)
@@ -287,22 +265,23 @@ def write_explanation(path: Path, reasons: SufficientReasons, told: dict[str, An
     write(path, FORMAT, SCHEMA, held, plain=model.n_units > _MANY)
 
 
-def read_explanation(path: Path, max_bytes: int | None) -> tuple[SufficientReasons, dict[str, Any]]:
-    """Return the reasons in a file, and the fields below "more".
+def read_explanation(
+    file: IO[bytes], max_bytes: int | None
+) -> tuple[SufficientReasons, dict[str, Any]]:
+    """Return the reasons in a file, and the fields below "more"; of the index what it is made of.
 
     Raises
     ------
-    InvalidInputError
+    UnsoundError, InvalidInputError
         If it is not what `write_explanation` writes; the message names the field that is wrong.
     """
-    with refusing(f"{path} is not a file that ReasonExplanation.save wrote with this version"):
-        held, lengths, room = read(path, FORMAT, SCHEMA, max_bytes, {"u": "d"})
-        model = _model(held["model"], room)
-        if model.n_units != lengths["u"]:
-            raise UnsoundError(f"more/data must have {model.n_units} columns, got {lengths['u']}")
-        law = law_of(model, _law(held["law"])).distribution
-        reasons = _reasons(model, law, held["reasons"], held["more"]["data"])
-        return reasons, _explanation(held["more"], reasons)
+    held, lengths, room = read(file, FORMAT, SCHEMA, max_bytes, {"u": "d"})
+    model = _model(held["model"], room)
+    if model.n_units != lengths["u"]:
+        raise UnsoundError(f"more/data must have {model.n_units} columns, got {lengths['u']}")
+    law = law_of(model, _law(held["law"])).distribution
+    reasons = _reasons(model, law, held["reasons"], held["more"]["data"])
+    return reasons, _explanation(held["more"], reasons)
 
 
 # --- the model -------------------------------------------------------------------------------

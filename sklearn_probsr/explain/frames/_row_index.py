@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
 
-__all__ = ["ByLabel", "called_by_place", "index_of", "joined_index", "row_index"]
+__all__ = ["ByLabel", "built_index", "called_by_place", "index_of", "joined_index", "row_index"]
 
 
 class ByLabel:
@@ -88,3 +88,27 @@ def joined_index(parts: list[Any]) -> Any:
     if numbered and all(p.start == 0 and p.step == 1 for p in parts):
         return pd.RangeIndex(sum(map(len, parts)))
     return parts[0].append(parts[1:])
+
+
+def built_index(told: dict[str, Any]) -> Any:
+    """Return the index that a file tells of: names, and the kind and values of each level."""
+    import pandas as pd
+
+    levels = [_level(level["kind"], level["values"]) for level in told["levels"]]
+    if len(levels) > 1:
+        return pd.MultiIndex.from_arrays(levels, names=told["names"])
+    return levels[0].rename(told["names"][0])
+
+
+def _level(kind: str, values: Any) -> Any:
+    import pandas as pd
+
+    if kind == "range":
+        return pd.RangeIndex(*values)
+    if kind == "any":
+        return pd.Index(values)
+    if kind.startswith(("datetime64", "timedelta64")):
+        plain, _, zone = kind.removesuffix("]").partition(", ")
+        found = pd.Index(np.array(values, dtype=np.int64).view(f"{plain}]"))
+        return found.tz_localize("UTC").tz_convert(zone) if zone else found
+    return pd.Index(values, dtype=kind)
