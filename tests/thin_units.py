@@ -9,7 +9,7 @@ import pytest
 
 from sklearn_probsr.independent import makers
 from sklearn_probsr.laws.sums import _thin_spectrum
-from sklearn_probsr.model import _sparse
+from sklearn_probsr.model import sparse as _sparse
 
 
 @contextmanager

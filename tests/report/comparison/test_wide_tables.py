@@ -19,7 +19,7 @@ from sklearn_probsr import (
     SufficientReasonExplainer,
     compare,
 )
-from sklearn_probsr.model import _sparse
+from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.report.comparison import _wide_tables
 from sklearn_probsr.report.comparison._compare import compare_explained
 from sklearn_probsr.report.page import _page_data
