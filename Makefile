@@ -20,7 +20,7 @@ help: ## List the targets
 setup: $(VENV)/.lint $(VENV)/.docs ## Create the environment with everything that development needs
 
 demo: $(VENV)/.test ## Explain a classifier of breast tumours
-	@$(BIN)/python -m sklearn_probsr demo --output build/demo
+	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test ## Run the tests and doctests
 	@$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal

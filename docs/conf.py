@@ -86,6 +86,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
+    "ignore_pattern": r"__init__\.py|/demo\.py",
     "abort_on_example_error": True,
     "capture_repr": ("_repr_html_",),
     "copyfile_regex": r".*\.rst",

@@ -2,7 +2,7 @@
 
 import sys
 
-from sklearn_probsr.cli._command import main
+from sklearn_probsr.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

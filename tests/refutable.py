@@ -11,6 +11,7 @@ from sklearn_probsr import LinearModel, Marginals, Product, Uniform, Unit
 from sklearn_probsr.core.options import Effort, Task
 from sklearn_probsr.distributions._completions import Distribution
 from sklearn_probsr.extend import law_of
+from sklearn_probsr.laws.sums._independent import IndependentLaw
 from sklearn_probsr.laws.sums._refuter import Refuter
 from tests.interpreted import INTERPRETED
 from tests.oracle import Costly
@@ -41,6 +42,7 @@ class Refutable:
         """Return what refutes sets of the row, on spectra."""
         law = law_of(self.model, self.law)
         law = getattr(law, "sums", law)  # coins are a sum too
+        law = IndependentLaw(law.linear, law.distribution, law.source)
         positive = bool(self.model.is_positive(self.rows)[0])
         shared = law.spectra(positive, whole=False, few=True)
         assert shared is not None

@@ -9,14 +9,14 @@ import pytest
 
 from sklearn_probsr.independent import makers
 from sklearn_probsr.laws.sums import _thin_spectrum
-from sklearn_probsr.model import sparse as _sparse
+from sklearn_probsr.model import sparse
 
 
 @contextmanager
 def few_are_thin() -> Iterator[None]:
     """Take few units, and small tables, as many and large ones; some are divided out."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_sparse, "_FEW_CELLS", -1)
+        patch.setattr(sparse, "_FEW_CELLS", -1)
         patch.setattr(makers, "_MANY_UNITS", -1)
         patch.setattr(_thin_spectrum, "_MOSTLY", 0.7)
         patch.setattr(_thin_spectrum, "_DEGREE", 2**9)

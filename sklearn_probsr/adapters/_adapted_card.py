@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sklearn_probsr.model.linear import Model
 from sklearn_probsr.model.units import Unit
-from sklearn_probsr.results._notebook_html import card, line, strong, table
+from sklearn_probsr.results.views import card, line, strong, table
 
 __all__ = ["adapted_card"]
 

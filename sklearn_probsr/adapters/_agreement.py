@@ -13,6 +13,7 @@ from sklearn_probsr.adapters.classifiers._decision import Choice, Contest
 from sklearn_probsr.adapters.units._place_rows import names_may_lack
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["compare"]
 
@@ -21,13 +22,14 @@ def compare(
     estimator: Any,
     X: Any,
     model: Model,
-    rows: NDArray[np.float64],
+    rows: NDArray[np.float64] | SparseRows,
     at: NDArray[np.intp],
     choice: Choice | Contest,
     name: str,
 ) -> None:
     """Refuse a model that disagrees with its estimator beyond rounding, and warn within it."""
-    ours = model.winners(model.check_rows(rows, name))
+    checked = model.check_sparse if isinstance(rows, SparseRows) else model.check_rows
+    ours = model.winners(checked(rows, name))
     judged = isinstance(choice, Choice) and choice.judge is not None
     if not judged and isinstance(estimator, tuple | Additive):
         return

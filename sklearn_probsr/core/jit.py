@@ -4,7 +4,8 @@
 call. Compiled code is kept on disk, a file for each kernel and signature, sealed, or as good as not
 there. Processes of one user compile one at a time, and load what one compiled. Meanwhile clocks of
 time limits stand still, and signals are handled a little later; results are made without running
-Python, where Numba would lose a signal.
+Python, where Numba would lose a signal. What a kernel is made of is optimized and turned into
+machine code with it, once, and not by itself before.
 """
 
 from __future__ import annotations
@@ -32,9 +33,6 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.event import Listener, install_listener
-from numba.core.serialize import dumps
 
 from sklearn_probsr.core.options import standing_still
 
@@ -42,11 +40,18 @@ try:
     import fcntl
 except ImportError:  # elsewhere than on POSIX every process compiles for itself
     fcntl = None  # type: ignore[assignment]
+
 try:
     from numba.core.boxing import box_array, box_tuple
+    from numba.core.caching import FunctionCache
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.environment import lookup_environment
+    from numba.core.event import Listener, install_listener
     from numba.core.pythonapi import _boxers
-except ImportError:  # another Numba, which has its own ways
-    _boxers = None
+    from numba.core.serialize import dumps
+except ImportError:  # another Numba, which compiles and keeps kernels in its own ways
+    FunctionCache = JITCodeLibrary = Listener = object
 
 __all__ = ["inlined", "inner", "kernel", "strict_inner", "strict_kernel"]
 
@@ -81,14 +86,6 @@ def strict_kernel(function: F) -> F:
     return _kept(function, _STRICT)
 
 
-def _kept(function: F, options: dict[str, Any]) -> F:
-    compiled: F | None = _on_disk(function, options)
-    if compiled is None:
-        compiled = _elsewhere(function, options)
-    one_at_a_time(compiled, _temporary)
-    return _of_any_number(compiled)
-
-
 def inner(function: F) -> F:
     """Compile a function that only compiled functions call: no door to Python is built."""
     compiled: F = numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function)
@@ -114,45 +111,71 @@ def _of_any_number(compiled: F) -> F:
     that its first value, 0 say, is not its only one.
     """
     plain = getattr(compiled, "get_call_template", None)
-    if plain is not None:  # it is compiled at all
+    if plain is None:  # it is not compiled at all
+        return compiled
 
-        def get_call_template(args: Any, kws: Any) -> Any:
-            return plain(
-                tuple(types.unliteral(arg) for arg in args),
-                {name: types.unliteral(arg) for name, arg in kws.items()},
-            )
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return plain(
+            tuple(types.unliteral(arg) for arg in args),
+            {name: types.unliteral(arg) for name, arg in kws.items()},
+        )
 
-        compiled.get_call_template = get_call_template  # type: ignore[attr-defined]
+    compiled.get_call_template = get_call_template  # type: ignore[attr-defined]
     return compiled
 
 
-def _on_disk(function: Any, options: dict[str, Any]) -> Any:
-    """Compile a function where Numba finds a place to keep it; None if that is not to be read."""
+def _kept(function: F, options: dict[str, Any]) -> F:
+    """Keep what is compiled of a kernel on disk, and let one process at a time compile it."""
+    if numba.config.DISABLE_JIT or FunctionCache is object:
+        plain: F = numba.njit(cache=True, **options)(function)
+        return _of_any_number(plain)
+    compiled: Any = numba.njit(**options)(function)
+    cache = _cache(compiled) or _temporary_cache(compiled)
+    if cache is None:
+        _warn()
+    else:
+        compiled._cache = cache
+    compile_ = compiled.compile
+
+    def compile(sig: Any) -> Any:
+        # Numba takes its lock as well; what is changed here while a kernel is compiled is for all.
+        with global_compiler_lock:
+            if _Compiling.now:  # a kernel that another one calls
+                return compile_(sig)
+            with _compiling(compiled.targetctx.codegen()):
+                return compile_(sig)
+
+    compiled.compile = compile
+    found: F = _of_any_number(compiled)
+    return found
+
+
+# --- where compiled code is kept ------------------------------------------------------------------
+
+
+def _cache(kernel: Any) -> _Cache | None:
+    """Return the place that Numba finds for a kernel; None if there is none, or it is not to be."""
     try:
-        compiled = numba.njit(cache=True, **options)(function)
+        cache = _Cache(kernel)
     except RuntimeError:  # no place that can be written to
         return None
-    folder = getattr(getattr(compiled, "_cache", None), "cache_path", None)
-    if folder is None or numba.config.CACHE_DIR:  # not compiled at all, or told by the user, or us
-        return compiled
-    beside = os.path.join(os.path.dirname(inspect.getfile(function)), "__pycache__")
-    return compiled if folder == beside or _is_ours(Path(folder)) else None
+    beside = os.path.join(os.path.dirname(inspect.getfile(kernel.py_func)), "__pycache__")
+    told = bool(numba.config.CACHE_DIR)  # by the user, or below
+    return cache if told or cache.cache_path == beside or _is_ours(Path(cache.cache_path)) else None
 
 
-def _elsewhere(function: Any, options: dict[str, Any]) -> Any:
-    """Compile a function that Numba finds no place for."""
+def _temporary_cache(kernel: Any) -> _Cache | None:
+    """Return a place for a kernel where this user alone can write; None if there is none."""
     place = _temporary()
-    if place is not None:
-        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, place
-        try:
-            compiled = _on_disk(function, options)
-        finally:
-            numba.config.CACHE_DIR = before
-        # It is elsewhere if the module is in an archive.
-        if compiled is not None and Path(place) in Path(compiled._cache.cache_path).parents:
-            return compiled
-    _warn()
-    return numba.njit(**options)(function)
+    if place is None:
+        return None
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, place
+    try:
+        cache = _cache(kernel)
+    finally:
+        numba.config.CACHE_DIR = before
+    # It is elsewhere if the module is in an archive.
+    return cache if cache is not None and Path(place) in Path(cache.cache_path).parents else None
 
 
 @functools.cache
@@ -208,81 +231,61 @@ def _is_ours(path: Path) -> bool:
 
 
 _SEAL = 32
-_SIMPLE = (bool, int, float, str)
+_WARNED: list[str] = []
 
 
-def _parts(code: CodeType) -> Iterator[Any]:
-    """Yield what a function does: its steps, the names that it uses and its numbers."""
-    yield code.co_code, code.co_names, code.co_varnames
-    for value in code.co_consts:
-        if isinstance(value, CodeType):
-            yield from _parts(value)
-        else:
-            yield value
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """Yield the names that a function, and those within it, may look up outside."""
-    yield from code.co_names
-    for value in code.co_consts:
-        if isinstance(value, CodeType):
-            yield from _names(value)
-
-
-@functools.cache
-def _written(kernel: Any) -> str:
-    """Return how a kernel is written, with all kernels and numbers of modules that it uses."""
-    told: list[Any] = []
-    seen, open_ones = {kernel}, [kernel]
-    while open_ones:
-        one = open_ones.pop()
-        function = one.py_func
-        options = {k: sorted(v) if isinstance(v, set) else v for k, v in one.targetoptions.items()}
-        told += [function.__module__, function.__qualname__, sorted(options.items())]
-        told += _parts(function.__code__)
-        names = sorted(set(_names(function.__code__)))
-        used = [(name, function.__globals__.get(name)) for name in names]
-        for name, value in (*used, *enumerate(function.__defaults__ or ())):
-            if hasattr(value, "py_func") and hasattr(value, "targetoptions"):
-                if value not in seen:
-                    seen.add(value)
-                    open_ones.append(value)
-            elif hasattr(value, "compiled_as"):  # one function for several types
-                more = [kernel for kernel in value.compiled_as() if kernel not in seen]
-                seen.update(more)
-                open_ones += more
-            elif isinstance(value, _SIMPLE):
-                told.append((name, value))
-            elif hasattr(value, "_fields"):
-                told.append((name, value._fields))
-    return repr(told)
-
-
-def _spelled(kind: Any) -> Any:
-    """Return a type in full: Numba's name of a named tuple does not have its fields' names."""
-    inner = [_spelled(one) for one in getattr(kind, "types", ())]
-    return repr(kind), getattr(kind, "fields", ()), inner
-
-
-class _Files:
-    """The files of a kernel, which stand for Numba's index and data.
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """The files of a kernel, in place of Numba's index and data.
 
     Each begins with a seal of all that its code depends on and of the code itself: what does not
-    bear it out, for whatever reason, is not loaded, and written anew.
+    bear it out, for whatever reason, is not loaded, and written anew. To look for code, and to wait
+    for who compiles it and look again, costs no answer; what cannot be kept is warned of, once.
+
+    Parameters
+    ----------
+    kernel : Numba's dispatcher
     """
 
-    def __init__(self, kernel: Any, cache: Any) -> None:
-        self._kernel = kernel
-        self._folder, self._base = Path(cache.cache_path), cache._impl.filename_base
+    def __init__(self, kernel: Any) -> None:
+        super().__init__(kernel.py_func)
+        self._kernel, self._cache_file = kernel, self
+        self._folder, self._base = Path(self.cache_path), self._impl.filename_base
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return compiled code, perhaps compiled by another process meanwhile."""
+        found = self._found(sig, target_context)
+        if found is None:
+            _LOCK.take(_temporary)
+            found = self._found(sig, target_context)
+        return found
+
+    def _found(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever it is, compiling it anew is the answer
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code, if that can be."""
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            why = getattr(error, "strerror", None) or repr(error)
+            if not _WARNED:
+                warnings.warn(
+                    f"compiled code cannot be kept in {self.cache_path}: {why}. Every process "
+                    "compiles anew what is not kept, which takes seconds. Make room there, or set "
+                    "NUMBA_CACHE_DIR to a directory of your own.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+            _WARNED.append(why)
 
     def load(self, key: Any) -> Any:
         """Return what was saved under a key; None if nothing was, or something else is there."""
         path, identity = self._told(key)
-        try:
-            data = path.read_bytes() if path.is_file() else b""  # a pipe would be read for ever
-        except OSError:
-            return None
-        if data[:_SEAL] != self._seal(identity, data[_SEAL:]):
+        data = path.read_bytes() if path.is_file() else b""  # a pipe would be read for ever
+        if data[:_SEAL] != _seal(identity, data[_SEAL:]):
             return None
         return pickle.loads(data[_SEAL:])
 
@@ -292,7 +295,7 @@ class _Files:
         payload: bytes = dumps(data)
         new = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
         try:
-            new.write_bytes(self._seal(identity, payload) + payload)
+            new.write_bytes(_seal(identity, payload) + payload)
             os.replace(new, path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -313,74 +316,131 @@ class _Files:
         identity = repr((numba.__version__, place, rest, _written(self._kernel)))
         return self._folder / f"{self._base}.{name}.nbc", identity
 
-    @staticmethod
-    def _seal(identity: str, payload: bytes) -> bytes:
-        seal = hashlib.blake2b(identity.encode(), digest_size=_SEAL)
-        seal.update(payload)
-        return seal.digest()
+
+def _seal(identity: str, payload: bytes) -> bytes:
+    seal = hashlib.blake2b(identity.encode(), digest_size=_SEAL)
+    seal.update(payload)
+    return seal.digest()
 
 
-class Looking:
-    """A kernel's place on disk, at which to look, and to wait and look again, costs no answer.
+def _spelled(kind: Any) -> Any:
+    """Return a type in full: Numba's name of a named tuple does not have its fields' names."""
+    inside = [_spelled(one) for one in getattr(kind, "types", ())]
+    return repr(kind), getattr(kind, "fields", ()), inside
 
-    What cannot be loaded is missing, and what cannot be kept is warned of, once.
 
-    Parameters
-    ----------
-    kernel : Numba's dispatcher
-    cache : Numba's cache
-        Of that kernel.
-    wait : callable
-        Called where nothing is found, before it is looked for once more.
+@functools.cache
+def _written(kernel: Any) -> str:
+    """Return how a kernel is written, with all kernels and numbers of modules that it uses."""
+    told: list[Any] = []
+    seen = [kernel]
+    for one in seen:  # which grows meanwhile
+        function = one.py_func
+        options = {k: sorted(v) if isinstance(v, set) else v for k, v in one.targetoptions.items()}
+        told += [function.__module__, function.__qualname__, sorted(options.items())]
+        names: set[str] = set()
+        for code in _codes(function.__code__):
+            names.update(code.co_names)
+            numbers = [value for value in code.co_consts if not isinstance(value, CodeType)]
+            told.append((code.co_code, code.co_names, code.co_varnames, numbers))
+        used = [(name, function.__globals__.get(name)) for name in sorted(names)]
+        for name, value in (*used, *enumerate(function.__defaults__ or ())):
+            if isinstance(value, bool | int | float | str):
+                told.append((name, value))
+            elif hasattr(value, "_fields"):
+                told.append((name, value._fields))
+            elif hasattr(value, "targetoptions"):
+                seen += [value] if value not in seen else []
+            elif hasattr(value, "compiled_as"):  # one function for several types
+                seen += [kernel for kernel in value.compiled_as() if kernel not in seen]
+    return repr(told)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of a function and of those within it."""
+    yield code
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield from _codes(value)
+
+
+# --- while a kernel is compiled -------------------------------------------------------------------
+
+
+class _Compiling:
+    """Whether a kernel is compiled at present, by any thread."""
+
+    now = False
+
+
+@contextlib.contextmanager
+def _compiling(codegen: Any) -> Iterator[None]:
+    """Prepare for the compiling of a kernel, and of those that it calls."""
+    with _signals_held(), standing_still(), _made_in_c(), _collector_at_rest():
+        plain = codegen.set_env
+
+        def set_env(name: str, env: Any) -> None:
+            if codegen._engine.get_global_value_address(name):  # else with what is linked to it
+                plain(name, env)
+
+        _Compiling.now, codegen._library_class, codegen.set_env = True, _Part, set_env
+        try:
+            yield
+        finally:
+            _Compiling.now = False
+            del codegen._library_class, codegen.set_env
+            _LOCK.give_back()
+
+
+class _Part(JITCodeLibrary):  # type: ignore[misc]
+    """A function of which no machine code is made before Python, or another's kernel, asks for it.
+
+    Numba would optimize each function that a kernel is made of and turn it into machine code before
+    it is linked to the kernel, where both is done once more.
     """
 
-    def __init__(self, kernel: Any, cache: Any, wait: Any) -> None:
-        self._cache, self._wait = cache, wait
-        if hasattr(cache, "_cache_file"):  # it keeps anything, and is the Numba that is known
-            cache._cache_file = _Files(kernel, cache)
+    _emitted = False
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return compiled code, perhaps compiled by another process meanwhile."""
-        found = self._found(sig, target_context)
-        if found is None:
-            self._wait()
-            found = self._found(sig, target_context)
-        return found
+    def finalize(self) -> None:
+        """Link what the function calls."""
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
 
-    def _found(self, sig: Any, target_context: Any) -> Any:
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return where a function's machine code is; 0 if it is not defined here."""
+        self._ensure_finalized()
         try:
-            return self._cache.load_overload(sig, target_context)
-        except Exception:  # whatever it is, compiling it anew is the answer
-            return None
+            defined = not self._final_module.get_function(name).is_declaration
+        except NameError:
+            defined = False
+        if not defined and not self._emitted:
+            return 0
+        self._emit()
+        address: int = super().get_pointer_to_function(name)
+        return address
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code, if that can be."""
-        try:
-            self._cache.save_overload(sig, data)
-        except Exception as error:
-            _warn_not_kept(self._cache.cache_path, getattr(error, "strerror", None) or repr(error))
+    def _get_module_for_linking(self) -> Any:
+        if not _Compiling.now:
+            self._emit()
+        return super()._get_module_for_linking()
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_cache":
-            raise AttributeError(name)
-        return getattr(self._cache, name)
+    def _emit(self) -> None:
+        if not self._emitted:
+            self._ensure_finalized()
+            self._shared_module = None
+            self._optimize_final_module()
+            self._final_module.verify()
+            self._finalize_final_module()
+            for variable in self._final_module.global_variables:
+                env = lookup_environment(variable.name)
+                if env is not None:
+                    self._codegen.set_env(variable.name, env)
 
-
-_WARNED: list[str] = []
-
-
-def _warn_not_kept(folder: Any, why: str) -> None:
-    """Say once that something could not be kept."""
-    if _WARNED:
-        return
-    _WARNED.append(why)
-    warnings.warn(
-        f"compiled code cannot be kept in {folder}: {why}. Every process compiles anew what is not "
-        "kept, which takes seconds. Make room there, or set NUMBA_CACHE_DIR to a directory of your "
-        "own.",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+    def _finalize_final_module(self) -> None:
+        super()._finalize_final_module()
+        self._emitted = True
 
 
 # Who has waited for so many seconds compiles all the same.
@@ -390,49 +450,32 @@ _PATIENCE, _PAUSE = 300.0, 0.02
 class _Lock:
     """A lock among processes, held from the first kernel that is compiled until that is kept.
 
-    A kernel may compile others on its way, so it is counted how often it was taken. Numba itself
-    lets one thread compile at a time. A process that ends lets go of it, however it ends.
+    A process that ends lets go of it, however it ends.
     """
 
     def __init__(self) -> None:
-        self.depth = 0
         self._file: int | None = None
 
     def take(self, place: Callable[[], str | None]) -> None:
         """Wait until no other process compiles; go on without a lock where there can be none."""
-        self.depth += 1
-        if self.depth > 1 or fcntl is None:
-            return
-        folder = place()
+        folder = place() if self._file is None and fcntl is not None else None
         if folder is None:
             return
         try:
             self._file = os.open(Path(folder) / "compiling.lock", os.O_RDWR | os.O_CREAT, 0o600)
-            self._wait(self._file)
+            last = time.monotonic() + _PATIENCE
+            while time.monotonic() < last:
+                try:
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(_PAUSE)
+                    _SIGNALS.handle()
         except OSError:  # a file system without locks
-            self._close()
+            self.give_back()
 
-    @staticmethod
-    def _wait(file: int) -> None:
-        last = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > last:
-                    return
-                time.sleep(_PAUSE)
-                handle_signals()
-            else:
-                return
-
-    def give_back(self, depth: int) -> None:
-        """Undo what was taken beyond a depth."""
-        self.depth = depth
-        if depth == 0:
-            self._close()
-
-    def _close(self) -> None:
+    def give_back(self) -> None:
+        """Let others compile."""
         if self._file is not None:
             os.close(self._file)  # which unlocks it
             self._file = None
@@ -442,109 +485,72 @@ _LOCK = _Lock()
 
 
 @contextlib.contextmanager
-def _given_back() -> Iterator[None]:
-    """Give the lock back, if it is taken meanwhile, whatever happens."""
-    before = _LOCK.depth
-    try:
-        yield
-    finally:
-        _LOCK.give_back(before)
-
-
-@contextlib.contextmanager
 def _collector_at_rest() -> Iterator[None]:
     """Let Python's garbage collector rest, if it was at work.
 
     Compiling makes millions of objects that live until it ends; going through them over and over
     is an eighth of the time that it takes.
     """
-    if not gc.isenabled():
-        yield
-        return
+    before = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if before:
+            gc.enable()
 
 
-def one_at_a_time(dispatcher: Any, place: Callable[[], str | None]) -> Any:
-    """Return a kernel that is compiled by one process at a time, if Numba lets us see to that.
+class _Signals(Listener):  # type: ignore[misc]
+    """The signals that came while they were held, with the handlers that are meant for them.
 
-    Parameters
-    ----------
-    dispatcher : Numba's dispatcher
-        Of a kernel that is kept on disk.
-    place : callable
-        Returns a folder for the lock; None if there is none.
+    They are handled before each function that a kernel is made of, which take a second or so.
     """
-    cache = getattr(dispatcher, "_cache", None)
-    if not hasattr(cache, "load_overload"):  # not compiled at all, or another Numba
-        return dispatcher
-    plain = dispatcher.compile
 
-    def compile(sig: Any) -> Any:
-        # Numba takes its lock as well; what is changed here while a kernel is compiled is for all.
-        with (
-            global_compiler_lock, signals_held(), standing_still(), made_in_c(),
-            _collector_at_rest(), _given_back(),
-        ):  # fmt: skip
-            return plain(sig)
+    def __init__(self) -> None:
+        self.held = False
+        self.came: list[tuple[Any, int, Any]] = []
 
-    looking = Looking(dispatcher, cache, lambda: _LOCK.take(place))
-    dispatcher._cache, dispatcher.compile = looking, compile
-    return dispatcher
-
-
-class _Held:
-    """The signals that came, with the handlers that are meant for them, and whether more do."""
-
-    now = False
-    came: list[tuple[Any, int, Any]] = []  # noqa: RUF012
-
-
-def handle_signals() -> None:
-    """Handle the signals that came up to now, in the thread in which Python does."""
-    if threading.current_thread() is threading.main_thread():
-        came, _Held.came = _Held.came, []
-        for handler, number, frame in came:
-            handler(number, frame)
-
-
-class _BeforeEach(Listener):  # type: ignore[misc]
-    """Handles signals before each function that a kernel is made of, which take a second or so."""
+    def handle(self) -> None:
+        """Handle those that came up to now, in the thread in which Python does."""
+        if threading.current_thread() is threading.main_thread():
+            came, self.came = self.came, []
+            for handler, number, frame in came:
+                handler(number, frame)
 
     def on_start(self, event: Any) -> None:
-        handle_signals()
+        self.handle()
 
     def on_end(self, event: Any) -> None:
         """Do nothing: what was compiled has still to be added."""
 
 
+_SIGNALS = _Signals()
+
+
 @contextlib.contextmanager
-def signals_held() -> Iterator[None]:
+def _signals_held() -> Iterator[None]:
     """Hold back what Python would call for signals."""
-    if _Held.now or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     known = {int(number): signal.getsignal(number) for number in signal.valid_signals()}
     handlers = {number: handler for number, handler in known.items() if callable(handler)}
 
     def hold(number: int, frame: Any) -> None:
-        if _Held.now:
-            _Held.came.append((handlers[number], number, frame))
+        if _SIGNALS.held:
+            _SIGNALS.came.append((handlers[number], number, frame))
         else:  # one came while they were put back
             handlers[number](number, frame)
 
     try:
-        _Held.now = True
+        _SIGNALS.held = True
         _set(dict.fromkeys(handlers, hold))
-        with install_listener("numba:compile", _BeforeEach()):
+        with install_listener("numba:compile", _SIGNALS):
             yield
     finally:
-        _Held.now = False
+        _SIGNALS.held = False
         _set(handlers)
-        handle_signals()
+        _SIGNALS.handle()
 
 
 def _set(handlers: Mapping[int, Any]) -> None:
@@ -552,6 +558,9 @@ def _set(handlers: Mapping[int, Any]) -> None:
     with contextlib.suppress(ValueError):  # Python is not the main program here
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+# --- results made in C ----------------------------------------------------------------------------
 
 
 def _constant(c: Any, value: Any) -> Any:
@@ -587,11 +596,8 @@ _BOXES: dict[type, Callable[[Any, Any, Any], Any]] = {
 
 
 @contextlib.contextmanager
-def made_in_c() -> Iterator[None]:
+def _made_in_c() -> Iterator[None]:
     """Have what is compiled meanwhile make its results so, and nobody else's kernels."""
-    if _boxers is None:
-        yield
-        return
     before = {kind: _boxers.functions[kind] for kind in _BOXES}
     _boxers.functions.update(_BOXES)
     try:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.distributions._data import Data, binary_rows
 from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.model.inputs import pieces
 from sklearn_probsr.model.linear import LinearModel, Model
 from sklearn_probsr.model.sparse import SparseRows
 
@@ -204,9 +205,9 @@ def rows_before(model: Model, data: Data) -> Any:
         )
     if model.units is None:
         return binary_rows(given, model.feature_names)
-    if isinstance(given, SparseRows) and model.takes_sparse:
-        return model.check_sparse(given, "The background")
-    given = given.toarray() if isinstance(given, SparseRows) else given
+    if isinstance(given, SparseRows):
+        checked = model.check_sparse(given, "The background")
+        return checked if model.takes_sparse else given.toarray()
     rows = model.check_values(given, "The background")
     # The same numbers are not kept twice, and zeros and ones take an eighth of the memory.
     return given if given.dtype in (np.bool_, rows.dtype) else rows
@@ -220,7 +221,12 @@ def weighted_means(rows: Any, weights: NDArray[np.int64]) -> NDArray[np.float64]
         sums: NDArray[Any] = np.bincount(rows.indices, held, rows.width)
     else:
         # Not by BLAS, whose digits depend on how many threads it has, nor with a copy of floats.
-        sums = np.einsum("i,ij->j", counts, rows.astype(np.float64, copy=False))
+        step = pieces(rows) if rows.dtype == np.bool_ else [rows]
+        ends = np.cumsum([len(some) for some in step])[:-1]
+        sums = sum(
+            np.einsum("i,ij->j", share, some.astype(np.float64, copy=False))
+            for share, some in zip(np.split(counts, ends), step, strict=True)
+        )
     means: NDArray[np.float64] = sums / counts.sum()
     return means
 

@@ -38,7 +38,7 @@ __all__ = [
 # What a proof may cost: so many sets, and together so many nodes of spectra at some twenty
 # nanoseconds each, or gains of background rows, of which some billions are looked at in a second.
 _SETS, _MANY_SETS = 10_000, 200_000
-_NODES, _CELLS, _MUCH_WORK = 5_000_000, 2_000_000_000, 2**62
+_NODES, _CELLS, _MUCH_WORK = 5_000_000, 16_000_000_000, 2**62
 # All choices of so many mixed units are left out, to prove a set subset-minimal.
 MOST_MIXED = 10
 # The share of a time limit that is kept for what is claimed of the set found.

@@ -21,8 +21,7 @@ from sklearn_probsr.explain._linear_attributes import LinearAttributes, refuse_o
 from sklearn_probsr.explain._saved_explainer import OPTIONS, SavedExplainer
 from sklearn_probsr.explain._shap_values import expected_scores, values_of_rows
 from sklearn_probsr.explain.frames._flagged_rows import check_on_error, sift, warn_of
-from sklearn_probsr.explain.frames._partitions import Partitions
-from sklearn_probsr.explain.jobs._batches import Question, check_jobs, check_seed
+from sklearn_probsr.explain.jobs import Question, check_jobs, check_seed
 from sklearn_probsr.explain.questions._row_guarantees import RowGuarantees
 from sklearn_probsr.explain.questions._row_questions import RowQuestions
 from sklearn_probsr.explain.questions._verification import Verified
@@ -30,6 +29,7 @@ from sklearn_probsr.explain.rules._row_reader import RowReader
 from sklearn_probsr.explain.subjects._grouped import grouped_subject
 from sklearn_probsr.explain.subjects._masker import background_data, distribution_of
 from sklearn_probsr.explain.subjects._subject_of import Prepared, subject_again, subject_of
+from sklearn_probsr.explain.tables import Partitions
 
 __all__ = ["SufficientReasonExplainer"]
 

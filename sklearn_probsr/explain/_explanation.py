@@ -33,7 +33,6 @@ from sklearn_probsr.explain._shap_values import (
     values_inside,
     values_of_reasons,
 )
-from sklearn_probsr.explain.frames._reason_frames import gains, table
 from sklearn_probsr.explain.frames._row_index import (
     ByLabel,
     built_index,
@@ -43,15 +42,21 @@ from sklearn_probsr.explain.frames._row_index import (
 )
 from sklearn_probsr.explain.questions._row_answers import alternatives_table
 from sklearn_probsr.explain.rules._rule_sets import Rules, rules_of
+from sklearn_probsr.explain.tables import gains, reason_table
 from sklearn_probsr.model.sparse import SparseRows, joined_rows, to_sparse
 from sklearn_probsr.questions._alternatives import Alternatives
-from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._reason import SufficientReason
-from sklearn_probsr.results._reason_html import reason_card, reasons_table
-from sklearn_probsr.results._reason_text import TOLD_ROWS, by_place, reasons_text
 from sklearn_probsr.results._reasons import SufficientReasons
 from sklearn_probsr.results.codec import check_max_bytes, refusing
 from sklearn_probsr.results.files import read_explanation, write_explanation
+from sklearn_probsr.results.views import (
+    SHOWN_ROWS,
+    TOLD_ROWS,
+    by_place,
+    reason_card,
+    reasons_table,
+    reasons_text,
+)
 
 __all__ = ["ClassValues", "ReasonExplanation"]
 
@@ -676,7 +681,7 @@ class ReasonExplanation(shap.Explanation):
             ``coverage``, the share of the rows held out that share the facts, how many those are,
             and how many of them keep the class (``matching_rows``, ``kept_rows``).
         """
-        return table(self.reasons, self.index)
+        return reason_table(self.reasons, self.index)
 
     def rules(self, X: Any = None, held_out: Any = None) -> Rules:
         """Widen the facts of every reason to a rule, and count the rows that satisfy it.

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner
-from sklearn_probsr.engines.sums._far import moved
 from sklearn_probsr.independent.refute import Scene, all_free, divide
-from sklearn_probsr.independent.spectrum import Table
+from sklearn_probsr.independent.spectrum import Table, moved
 from sklearn_probsr.independent.vaaler import sin_cos_turns
 
 __all__ = ["compare"]

@@ -13,7 +13,6 @@ from sklearn_probsr.independent.seen import Seen
 from sklearn_probsr.independent.sources import Given, Source, States
 from sklearn_probsr.model.argmax import ArgmaxModel
 from sklearn_probsr.model.linear import LinearModel
-from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["independent", "marginals", "product", "uniform"]
 
@@ -47,14 +46,12 @@ def uniform(model: Any, distribution: Uniform) -> Law:
 
 def marginals(model: Any, data: Marginals) -> Law:
     """Return the law of units that are, one by one, as in a data set."""
-    if data.is_sparse:
-        rows = rows_before(model, data)
-        if isinstance(rows, SparseRows):
-            from sklearn_probsr.laws.sums._thin_laws import ThinLaws
+    if data.is_sparse and model.takes_sparse:
+        from sklearn_probsr.laws.sums._thin_laws import ThinLaws
 
-            thin = _thin(model, data, ThinLaws.seen(rows, data.weights))
-            if thin is not None:
-                return thin
+        thin = _thin(model, data, ThinLaws.seen(rows_before(model, data), data.weights))
+        if thin is not None:
+            return thin
     return independent(model, data, Seen(model, data))
 
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.jit import inner
+from sklearn_probsr.core.jit import inner, kernel
 
-__all__ = ["Atoms", "costs_of", "order_within"]
+__all__ = ["Atoms", "costs_of", "order_members", "order_within"]
 
 
 class Atoms(NamedTuple):
@@ -23,7 +23,8 @@ class Atoms(NamedTuple):
     Attributes
     ----------
     start : ndarray of int64, shape (n + 1,)
-    value : ndarray of shape (atoms,)
+    low, high : ndarray of shape (atoms,)
+        What each value is at least and at most: the same where it is known.
     below : ndarray of int64, shape (atoms,)
         How likely a cost up to and including the value is: whole parts, or ranks of them.
     limit : float
@@ -31,7 +32,8 @@ class Atoms(NamedTuple):
     """
 
     start: NDArray[np.int64]
-    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
     below: NDArray[np.int64]
     limit: float
 
@@ -45,39 +47,42 @@ def costs_of(
     slack: float,
     out: NDArray[np.float64],
 ) -> None:
-    """Write what the values of every unit cost a row: exact numbers if there is no slack.
+    """Write what the values of every unit cost a row at least, and at most: (2, atoms).
 
-    ``known`` is what the units of the row are worth, and ``same`` says which value of a unit that
-    is, -1 if none. With slack, 0 is what is known to be 0.
+    These are exact numbers if there is no slack. ``known`` is what the units of the row are worth,
+    and ``same`` says which value of a unit that is, -1 if none. With slack, 0 is what is known to
+    be 0.
     """
     for u in range(len(known)):
         first = atoms.start[u]
         for i in range(first, atoms.start[u + 1]):
-            cost = known[u] - atoms.value[i] if positive else atoms.value[i] - known[u]
-            if slack > 0.0:
-                cost = min(max(cost, -atoms.limit), atoms.limit)
-                if i - first == same[u]:
-                    cost = 0.0
-                elif cost == 0.0:
-                    cost = slack / 4.0  # it only looks so
-            out[i] = cost
+            for side in range(2):
+                value = atoms.high[i] if (side == 0) == positive else atoms.low[i]
+                cost = known[u] - value if positive else value - known[u]
+                if slack > 0.0:
+                    cost = min(max(cost, -atoms.limit), atoms.limit)
+                    if i - first == same[u]:
+                        cost = 0.0
+                    elif cost == 0.0:
+                        cost = slack / 4.0  # it only looks so
+                out[side, i] = cost
 
 
 @inner
 def _costs_more(atoms: Atoms, costs: NDArray[np.float64], slack: float, i: int, j: int) -> bool:
     """Tell whether ``Pr[D_j <= t] >= Pr[D_i <= t]`` at every t; i's atoms suffice (Lemma 29).
 
-    Costs are known to within ``slack`` / 2.
+    Costs are known to within ``slack`` / 2: those of i at least, and those of j at most.
     """
-    below = atoms.below
+    below, least, most = atoms.below, costs[0], costs[1]
     at, last = atoms.start[j] - 1, atoms.start[j + 1] - 1
-    x, y = costs[last], costs[atoms.start[i + 1] - 1]
+    x, y = most[last], least[atoms.start[i + 1] - 1]
     if x + slack > y and not (x == 0.0 and y == 0.0):
         return False
     for a in range(atoms.start[i], atoms.start[i + 1]):
-        y = costs[a]
+        y = least[a]
         while at < last:
-            x = costs[at + 1]
+            x = most[at + 1]
             if x + slack > y and not (x == 0.0 and y == 0.0):
                 break
             at += 1
@@ -118,3 +123,21 @@ def order_within(
                 above[n, a] = False
             n += 1
     return n
+
+
+@kernel
+def order_members(
+    atoms: Atoms,
+    known: NDArray[np.float64],
+    same: NDArray[np.int64],
+    positive: bool,
+    slack: float,
+    members: NDArray[np.int64],
+    above: NDArray[np.bool_],
+) -> None:
+    """Write which of all members, by decreasing mean cost, are above which: (n, n)."""
+    costs = np.empty((2, len(atoms.low)))
+    costs_of(atoms, known, same, positive, slack, costs)
+    order_within(
+        atoms, costs, slack, members, len(members) + 1, np.empty(len(members), np.int64), above
+    )

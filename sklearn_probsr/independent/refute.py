@@ -5,6 +5,10 @@ before what is above it. All up-sets of the size are gone through, depth first. 
 that of its parent, divided by one more factor, and is turned by what fixing the unit moves the
 cut: so the bound of a set is one sum of products of real numbers, and no sine is computed on the
 way (Proposition 202).
+
+Where members have prices, `branch` looks for the cheapest set: members are taken or left in turn,
+and leaving one bars all that it is above (Proposition 91). A branch is given up when even the best
+that the price can have stays below the level (Lemma 90).
 """
 
 from __future__ import annotations
@@ -14,13 +18,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.jit import inner
-from sklearn_probsr.engines.sums._far import moved
+from sklearn_probsr.core.jit import inner, kernel
 from sklearn_probsr.independent.level import Level
-from sklearn_probsr.independent.spectrum import Table
+from sklearn_probsr.independent.spectrum import Table, moved
 from sklearn_probsr.independent.vaaler import TRIG_ERROR, UNIT, coefficient_sum, sin_cos_turns
 
-__all__ = ["Budget", "Scene", "all_free", "divide", "set_bounds", "sweep", "turn"]
+__all__ = [
+    "Budget",
+    "Offers",
+    "PriceLimits",
+    "Scene",
+    "all_free",
+    "branch",
+    "cheap_set",
+    "divide",
+    "set_bounds",
+    "sweep",
+    "turn",
+]
 
 # Candidates in a word of bits.
 _BITS = 62
@@ -39,7 +54,7 @@ class Scene(NamedTuple):
     positive : bool
         Whether the class is kept above the cut.
     far : ndarray
-        What values that were moved change, see `far_table`.
+        What values that were moved change, see `spectrum.moved`.
     """
 
     gain: NDArray[np.float64]
@@ -326,7 +341,7 @@ def sweep(
     cuts[0] = _begin(table, scene, forced, n, stack[0])
     side = -1.0 if scene.positive else 1.0
     base = 0.5 + _width(table, scene, held + size, n)
-    is_far = len(scene.far) > 1
+    is_far = scene.far[len(scene.far) - 1] > 0.0
     work = looked = kept = depth = 0
     while depth >= 0:
         if depth < size - 1:
@@ -385,3 +400,241 @@ def sweep(
         if depth >= 0:
             taken[at[depth] // _BITS] &= ~(1 << (at[depth] % _BITS))
     return 0, kept, looked, work
+
+
+# --- prices --------------------------------------------------------------------------------------
+
+
+class Offers(NamedTuple):
+    """Members with their prices, in an order in which nothing comes before what is above it.
+
+    Attributes
+    ----------
+    units, prices : ndarray of int64, shape (n,)
+    above : ndarray of bool, shape (n, n)
+        Which are at least as good as which, and at most as dear.
+    chain : ndarray of int64, shape (n,)
+        In which list of Lemma 90 a member is; negative where fixing can hurt: there is none.
+    forced : ndarray of int64
+        Units that all sets hold.
+    exact : bool
+        Whether prices are exact. If they were rounded down, all sets that may be as cheap as the
+        best are returned.
+    """
+
+    units: NDArray[np.int64]
+    prices: NDArray[np.int64]
+    above: NDArray[np.bool_]
+    chain: NDArray[np.int64]
+    forced: NDArray[np.int64]
+    exact: bool
+
+
+class PriceLimits(NamedTuple):
+    """What sets may cost, how many members they may have, and must have; and the effort."""
+
+    price: int
+    most: int
+    fewest: int
+    branches: int
+    room: int
+
+
+class _Way(NamedTuple):
+    """A way through the sets: what is taken, what was left, and what that bars; and some room."""
+
+    taken: NDArray[np.bool_]
+    left: NDArray[np.bool_]
+    barred: NDArray[np.int64]
+    fixed: NDArray[np.bool_]
+    held: NDArray[np.int64]
+    units: NDArray[np.int64]
+    room: NDArray[np.float64]
+
+
+@inner
+def _new_way(table: Table, offers: Offers) -> _Way:
+    n, forced = len(offers.units), offers.forced
+    marks = np.zeros((3, n), dtype=np.bool_)
+    whole = np.zeros((3, n + len(forced) + 1), dtype=np.int64)
+    for i in range(len(forced)):
+        whole[2, i] = forced[i]
+    room = np.empty((2, len(table.node)))
+    return _Way(marks[0], marks[1], whole[0], marks[2], whole[1], whole[2], room)
+
+
+@inner
+def _bounds_of(table: Table, scene: Scene, offers: Offers, way: _Way) -> tuple[float, float]:
+    """Bound the guarantee of the members that are fixed."""
+    m = len(offers.forced)
+    for p in range(len(offers.units)):
+        if way.fixed[p]:
+            way.units[m] = offers.units[p]
+            m += 1
+    return set_bounds(table, scene, way.units, m, way.room)
+
+
+@kernel
+def cheap_set(
+    table: Table,
+    scene: Scene,
+    offers: Offers,
+    order: NDArray[np.int64],
+    dearest: NDArray[np.int64],
+    level: Level,
+    fixed: NDArray[np.bool_],
+) -> bool:
+    """Take members along an order until they surely reach the level, and leave the dearest out.
+
+    Returns whether they do, and writes the set; fixing must never hurt.
+    """
+    way = _new_way(table, offers)
+    n = len(order)
+    low, high = 0 * n, n
+    while low < high:
+        middle = (low + high) // 2
+        for k in range(n):
+            way.fixed[order[k]] = k < middle
+        if _bounds_of(table, scene, offers, way)[0] >= level.high:
+            high = middle
+        else:
+            low = middle + 1
+    for k in range(n):
+        way.fixed[order[k]] = k < high
+    reached = _bounds_of(table, scene, offers, way)[0] >= level.high
+    for k in range(n if reached else 0):
+        if way.fixed[dearest[k]]:
+            way.fixed[dearest[k]] = False
+            if _bounds_of(table, scene, offers, way)[0] < level.high:
+                way.fixed[dearest[k]] = True
+    for k in range(n):
+        fixed[k] = way.fixed[k]
+    return reached
+
+
+@inner
+def _afford(offers: Offers, way: _Way, start: int, limit: int, room: int) -> int:
+    """Fix the best that a price can have from a place on, and return how many that are (Lemma 90).
+
+    Each list has the whole limit. Of prices those that are held are sorted.
+    """
+    n, held = len(offers.prices), way.held
+    marked = last = 0
+    for p in range(n):
+        last = max(last, offers.chain[p] + 1)
+    for chain in range(last):
+        count = total = 0
+        for p in range(start, n):
+            price = offers.prices[p]
+            if offers.chain[p] != chain or way.barred[p] > 0 or price > limit:
+                continue
+            at = count
+            while at > 0 and held[at - 1] > price:
+                held[at] = held[at - 1]
+                at -= 1
+            held[at] = price
+            total += price
+            if total > limit:
+                total -= held[count]
+            else:
+                way.fixed[p] = True
+                count += 1
+                marked += 1
+                if count == room:
+                    break
+    return marked
+
+
+@inner
+def _bar(offers: Offers, barred: NDArray[np.int64], position: int, by: np.int64) -> None:
+    """Bar what a member is above (1), or undo that (-1)."""
+    for j in range(position + 1, len(offers.units)):
+        if offers.above[position, j]:
+            barred[j] += by
+
+
+@inner
+def _fix_taken(way: _Way, position: int) -> None:
+    for p in range(len(way.taken)):
+        way.fixed[p] = p < position and way.taken[p]
+
+
+@inner
+def _go_back(offers: Offers, way: _Way, position: int) -> int:
+    """Go back to the last member taken, and leave it; return its place, or -1."""
+    position -= 1
+    while position >= 0 and not way.taken[position]:
+        if way.left[position]:
+            way.left[position] = False
+            _bar(offers, way.barred, position, np.int64(-1))
+        position -= 1
+    if position >= 0:
+        way.taken[position] = False
+        way.left[position] = True
+        _bar(offers, way.barred, position, np.int64(1))
+    return position
+
+
+@kernel
+def branch(
+    table: Table,
+    scene: Scene,
+    offers: Offers,
+    level: Level,
+    limits: PriceLimits,
+    sets: NDArray[np.bool_],
+    sure: NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Go through the sets that cost at most a limit, which falls with every set that is found.
+
+    Those that reach the level, or may, go to ``sets``, and whether they surely do to ``sure``.
+
+    Returns
+    -------
+    verdict : int
+        1: all sets were gone through. -1: the branches, or the room for sets, did not suffice.
+    kept : int
+        How many sets were written.
+    """
+    n = len(offers.prices)
+    way = _new_way(table, offers)
+    limit = limits.price
+    price = size = position = kept = 0
+    new = True
+    for _ in range(limits.branches):
+        hopeful = price <= limit
+        if hopeful and n > 0 and offers.chain[0] >= 0:
+            _fix_taken(way, position)
+            marked = 0
+            if size < limits.most:
+                marked = _afford(offers, way, position, limit - price, limits.most - size)
+            hopeful = marked >= limits.fewest - size
+            hopeful = hopeful and _bounds_of(table, scene, offers, way)[1] >= level.low
+        if hopeful and new:
+            _fix_taken(way, position)
+            lower, upper = _bounds_of(table, scene, offers, way)
+            if upper >= level.low:
+                if kept == limits.room:
+                    break
+                for p in range(n):
+                    sets[kept, p] = way.fixed[p]
+                sure[kept] = lower >= level.high
+                kept += 1
+            if lower >= level.high:
+                limit = price - 1 if offers.exact else min(limit, price + size)
+                hopeful = False
+        new = False
+        if hopeful and position < n and size < limits.most:
+            if way.barred[position] == 0 and offers.prices[position] <= limit - price:
+                way.taken[position] = new = True
+                price += offers.prices[position]
+                size += 1
+            position += 1
+            continue
+        position = _go_back(offers, way, position)
+        if position < 0:
+            return 1, kept
+        price -= offers.prices[position]
+        size -= 1
+        position += 1
+    return -1, kept

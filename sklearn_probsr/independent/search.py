@@ -51,7 +51,7 @@ class Rows(NamedTuple):
     forced : ndarray of int64
         Units that all sets hold.
     far : ndarray
-        What values that were moved change, see `far_table`.
+        What values that were moved change, see `spectrum.moved`.
     """
 
     gain: NDArray[np.float64]
@@ -280,7 +280,7 @@ def prove(
     """
     n, held = rows.gain.shape[1], len(rows.forced)
     kept, above = np.empty(n, dtype=np.int64), np.empty((n, n), dtype=np.bool_)
-    costs = np.empty(len(atoms.value))
+    costs = np.empty((2, len(atoms.low)))
     room = np.empty((2, max(len(table.node), len(sharp.node))))
     for r in range(len(rows.cut)):
         size = found.size[r]

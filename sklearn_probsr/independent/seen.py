@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.means import checked_rows, column_mean, mean_doubts, weighted_means
 from sklearn_probsr.distributions._completions import Marginals
 from sklearn_probsr.independent.sources import Source, Worths, worth_of_states
+from sklearn_probsr.model.inputs import distinct_states
 from sklearn_probsr.model.linear import LinearModel, Model
 
 __all__ = ["Seen", "distinct"]
@@ -112,8 +113,8 @@ def _occurring(
             if ((column == 0) | (column == 1)).all():
                 yield None, column.astype(np.intp)
                 continue
-        states, which = np.unique(rows[:, unit.columns], axis=0, return_inverse=True)
-        yield states.tolist(), which.ravel()
+        states, which = distinct_states(rows[:, unit.columns])
+        yield states.tolist(), which
 
 
 def _totals(which: NDArray[np.intp], weights: NDArray[np.int64], n: int) -> list[int]:

@@ -236,7 +236,7 @@ def worth_of_states(
     """Return what a unit contributes in some states."""
     weights = [Fraction(model.weights[j]) for j in unit.columns]
     return [
-        sum((w * Fraction(x) for w, x in zip(weights, state, strict=True)), Fraction(0))
+        sum((w * Fraction(x) for w, x in zip(weights, state, strict=True) if x), Fraction(0))
         for state in states
     ]
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.jit import kernel
+from sklearn_probsr.core.jit import inner, kernel
 from sklearn_probsr.independent.vaaler import (
     SPREADS,
     TAIL,
@@ -32,6 +32,7 @@ from sklearn_probsr.independent.vaaler import (
 )
 
 __all__ = [
+    "FAR_CELLS",
     "Nodes",
     "Table",
     "UnitLaws",
@@ -43,6 +44,8 @@ __all__ = [
     "coin_period",
     "divide_out",
     "enclose",
+    "far_change",
+    "moved",
     "period_of",
 ]
 
@@ -63,6 +66,8 @@ _MOMENTS = 16
 # Entries of factors, and of factors by moments at all nodes: 32 and 16 bytes each.
 _MOST_CELLS = 2**22
 _MOST_WIDE = 2**23
+# Cuts are told apart by such a part of a turn; a power of two, so that nothing is rounded.
+FAR_CELLS = 512
 # Chernoff's exponents that are tried, in inverse standard deviations (Proposition 52).
 _EXPONENTS = np.geomspace(0.5, 64.0, 29)
 
@@ -252,22 +257,41 @@ def enclose(
     return bounds(table, room, nodes, float(beta), float(blur))
 
 
+def far_change(far: NDArray[np.float64], cut: float) -> float:
+    """Bound what values that were moved change at cuts of that size, in turns; see `moved`."""
+    return float(far[min(int(min(cut, 1.0) * FAR_CELLS) + 1, len(far) - 1)])
+
+
+@inner
+def moved(far: NDArray[np.float64], cut: float) -> float:
+    """Bound what values that were moved change at cuts of that size, in turns (Proposition 152).
+
+    ``far`` is the bound at cuts of up to each part of a turn, and last at any cut.
+    """
+    last = len(far) - 1
+    if cut * FAR_CELLS >= last - 1:
+        return far[last]  # type: ignore[no-any-return]
+    return far[int(cut * FAR_CELLS) + 1]  # type: ignore[no-any-return]
+
+
 # --- any finite laws -----------------------------------------------------------------------------
 
 
-def period_of(laws: UnitLaws) -> float:
+def period_of(laws: UnitLaws, least: NDArray[np.float64] | None = None) -> float:
     """Return a period that holds all but ``TAIL`` of the sum of any of the units.
 
     It is the least of what the ranges of the units add up to, and of what Chernoff's bound says
-    of their laws (Proposition 52).
+    of their laws (Proposition 52). With ``least`` each value is known to lie between that and the
+    one of the laws.
     """
-    away = laws.value - np.repeat(laws.centre, np.diff(laws.start))
-    most = np.maximum(np.maximum.reduceat(away, laws.start[:-1]), 0.0)
-    least = np.maximum(np.maximum.reduceat(-away, laws.start[:-1]), 0.0)
-    support = 2 * max(math.fsum(most), math.fsum(least))
+    centre = np.repeat(laws.centre, np.diff(laws.start))
+    above = laws.value - centre
+    below = -above if least is None else centre - least
+    ends = [np.maximum(np.maximum.reduceat(away, laws.start[:-1]), 0.0) for away in (above, below)]
+    support = 2 * max(map(math.fsum, ends))
     if not support:
         return 1.0
-    reach = max(_chernoff(laws, sign * away / support) for sign in (1.0, -1.0))
+    reach = max(_chernoff(laws, away / support) for away in (above, below))
     # A part in a billion is for what was rounded.
     return support * min(2 * reach, 1.0) * (1 + 1e-9)
 

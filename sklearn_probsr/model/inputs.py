@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.numbers import fact, listing, no_number, value_kind
-from sklearn_probsr.model.sparse import SparseRows, is_large, sparse_rows
+from sklearn_probsr.model.sparse import SparseRows, columns_of, is_large, sparse_rows
 from sklearn_probsr.model.units import Unit
 
 # Rows are compared with so many states one by one.
@@ -129,6 +129,9 @@ class Inputs:
         They are booleans where every column is a feature of its own, else floats. The columns of a
         frame are taken by name; others that it has are left out. Large sparse ones stay sparse.
         """
+        if not self.takes_sparse and is_large(X) and X.shape[1] == self.n_features:
+            # Looked at while it is small; one-hot columns are mostly zeros.
+            return self.check_sparse(X, name, remedy).toarray().astype(np.float64, copy=False)
         X = self.arranged(X, name)
         if is_large(X):
             return self.check_sparse(X, name, remedy)
@@ -192,19 +195,77 @@ class Inputs:
         return binary
 
     def check_sparse(self, X: Any, name: str, remedy: str | None = None) -> SparseRows:
-        """Return sparse rows by their values, or say which value they cannot have."""
+        """Return sparse rows by their values, or say which value they cannot have.
+
+        Takes time and memory in what is not zero, whatever states the units have.
+        """
         rows = sparse_rows(X, self.feature_names, name)
-        if rows.dtype == np.bool_:
-            return rows if self.units is None else rows.astype(np.float64)
+        if self.units is None and rows.dtype == np.bool_:
+            return rows
         wrong = np.flatnonzero(self._binary_columns[rows.indices] & (rows.values != 1))
-        if len(wrong):
+        odd = [*rows.places[wrong[:1]].tolist(), *self._out_of_state(rows)[:1]]
+        if odd:
             # As those of an array are told: the row is looked at alone.
-            i = int(rows.places[wrong[0]])
+            i = min(odd)
             try:
                 self.check_values(rows[i : i + 1].toarray(), name, remedy)
             except InvalidInputError as error:
                 raise InvalidInputError(str(error).replace("row 0", f"row {i}", 1)) from None
-        return rows
+        return rows if rows.dtype != np.bool_ or not self.takes_sparse else rows.astype(np.float64)
+
+    def _out_of_state(self, rows: SparseRows) -> list[int]:
+        """Return the rows in which some unit of several columns or states is in none of them.
+
+        Where one value of a unit is not zero, as in one-hot columns, it is looked up; where there
+        are more, the unit is compared as in `check_states`.
+        """
+        if self.takes_sparse:
+            return []
+        owner, alone, may_be_zero = self._sparse_states
+        inside = np.flatnonzero(owner[rows.indices] >= 0)
+        place, column, value = rows.places[inside], rows.indices[inside], rows.values[inside]
+        n, width = len(rows), len(may_be_zero)
+        key = place * width + owner[column]
+        counts = np.bincount(key, minlength=n * width)
+        good = counts[key] == 1
+        good &= alone[column] == value
+        fine = (counts == 0) & np.tile(may_be_zero, n)
+        fine[key[good]] = True
+        doubtful = np.flatnonzero(~fine)
+        found = set((doubtful[counts[doubtful] == 0] // width).tolist())
+        for u in np.unique(doubtful % width).tolist():
+            at = doubtful[doubtful % width == u] // width
+            unit = self._several_states[u]
+            part = columns_of(rows[at], unit.columns).astype(np.float64)
+            found |= set(at[~are_states(part, np.array(unit.states))].tolist())
+        return sorted(found)
+
+    @cached_property
+    def _several_states(self) -> list[Unit]:
+        """The units with states that are not just a binary column."""
+        return [unit for unit in self.units or () if unit.states is not None and not unit.is_binary]
+
+    @cached_property
+    def _sparse_states(
+        self,
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.bool_]]:
+        """Which of these units owns each column (-1: none), which value may stand in it alone.
+
+        NaN where none may, or different ones; and which units may be all zeros.
+        """
+        owner = np.full(self.n_features, -1, dtype=np.intp)
+        alone = np.full(self.n_features, np.nan)
+        may_be_zero = np.zeros(len(self._several_states), dtype=np.bool_)
+        for u, unit in enumerate(self._several_states):
+            columns, states = np.array(unit.columns), np.array(unit.states)
+            owner[columns] = u
+            filled = np.count_nonzero(states, axis=1)
+            may_be_zero[u] = not filled.all()
+            line, at = np.nonzero(states * (filled == 1)[:, None])
+            alone[columns[at]] = states[line, at]
+            at, times = np.unique(at, return_counts=True)
+            alone[columns[at[times > 1]]] = np.nan
+        return owner, alone, may_be_zero
 
     def places(self, columns: Any, name: str) -> list[int] | None:
         """Return where a frame's columns are that this model knows by name; None if it is as it is.
@@ -339,6 +400,22 @@ def are_states(part: NDArray[np.float64], states: NDArray[np.float64]) -> NDArra
     key = np.dtype((np.void, 8 * part.shape[1]))
     rows, known = (np.ascontiguousarray(array + 0.0).view(key)[:, 0] for array in (part, states))
     return np.isin(rows, known)
+
+
+def distinct_states(part: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the different rows of some columns, in their order, and which one each row is.
+
+    As ``numpy.unique(part, axis=0, return_inverse=True)`` does, which takes long for one-hot
+    columns: of these, the place of the one tells all.
+    """
+    width = part.shape[1]
+    ones, valid = zeros_and_ones(part) if width > _FEW else (part, np.zeros(1, dtype=np.bool_))
+    if not valid.all() or (ones.sum(axis=1) > 1).any():
+        different, which = np.unique(part, axis=0, return_inverse=True)
+        return different, which.ravel()
+    key = np.where(ones.any(axis=1), width - np.argmax(ones, axis=1), 0)
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    return part[first], which
 
 
 def _refuse(

@@ -21,6 +21,7 @@ from sklearn_probsr.model.numbers import fact, listing, told_of, unnamed, value_
 
 _TIMES = {"1": "once", "2": "twice"}
 _BINARY = ((0.0,), (1.0,))
+_NUMBERS = {0.0: 0.0, 1.0: 1.0}
 # Groups of features with states have all combinations of these as states, up to so many.
 _MOST_STATES = 4096
 
@@ -201,11 +202,12 @@ def _columns(columns: Any, name: str) -> tuple[int, ...]:
 
 
 def _states(states: Any, width: int, name: str) -> tuple[tuple[float, ...], ...]:
+    """Return states as tuples of floats; those of one-hot columns share their zeros and ones."""
     try:
-        found = tuple(tuple(float(v) for v in state) for state in states)
+        found = tuple(tuple(map(_NUMBERS.get, state, map(float, state))) for state in states)
     except (TypeError, ValueError):
         found = ()
-    sound = all(len(state) == width and np.isfinite(state).all() for state in found)
+    sound = all(len(state) == width for state in found) and np.isfinite(found).all()
     if not found or not sound or len(set(found)) != len(found):
         raise InvalidInputError(
             f"unit {name!r} must have different states of {width} finite "

@@ -13,7 +13,7 @@ from sklearn_probsr.explain._explainer import SufficientReasonExplainer
 from sklearn_probsr.model.numbers import exact_text
 from sklearn_probsr.questions._asked_decision import Decision
 from sklearn_probsr.results._listed import count, listed
-from sklearn_probsr.results._notebook_html import card, line, strong, table
+from sklearn_probsr.results.views import card, line, strong, table
 
 __all__ = ["CAUTION", "Audit", "audit"]
 

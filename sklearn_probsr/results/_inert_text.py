@@ -76,8 +76,8 @@ def _inert(part: str) -> str:
     return f"{part[:spaces]}'{part[spaces:]}"
 
 
-def csv_text(table: Any, raw: bool, header: bool = True) -> str:
-    r"""Return a DataFrame as CSV that a spreadsheet runs nothing of, unless it is to be ``raw``.
+def csv_text(table: Any, header: bool = True) -> str:
+    r"""Return a DataFrame as CSV that a spreadsheet runs nothing of.
 
     Lists in a cell are separated by semicolons, and quoted as a CSV is where they hold one:
     ``next(csv.reader([cell], delimiter=";", skipinitialspace=True))`` takes them apart.
@@ -85,11 +85,11 @@ def csv_text(table: Any, raw: bool, header: bool = True) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> csv_text(pd.DataFrame({"reason": [["age = 31", "job = nurse"]]}), raw=True)
+    >>> csv_text(pd.DataFrame({"reason": [["age = 31", "job = nurse"]]}))
     'reason\nage = 31; job = nurse\n'
     """
-    names = [_text_cell(str(name), raw) for name in table.columns]
-    columns = [_cells(table.iloc[:, k], raw) for k in range(len(names))]
+    names = [_text_cell(str(name)) for name in table.columns]
+    columns = [_cells(table.iloc[:, k]) for k in range(len(names))]
     lines = _Lines()
     write = csv.writer(lines, lineterminator="\r\n")
     if header:
@@ -105,18 +105,16 @@ class _Lines(io.StringIO):
         return super().write(f"{line[:-2]}\n")
 
 
-def _cells(column: Any, raw: bool) -> list[Any]:
+def _cells(column: Any) -> list[Any]:
     """Return the cells of a column; gaps are empty."""
     gaps = column.isna()
-    return ["" if gap else _text_cell(value, raw) for value, gap in zip(column, gaps, strict=True)]
+    return ["" if gap else _text_cell(value) for value, gap in zip(column, gaps, strict=True)]
 
 
-def _text_cell(value: Any, raw: bool) -> Any:
+def _text_cell(value: Any) -> Any:
     if isinstance(value, list | tuple | np.ndarray):
         value = "; ".join(_quoted(writable(str(part))) for part in value)
-    if not isinstance(value, str):
-        return value
-    return writable(value) if raw else csv_cell(writable(value))
+    return csv_cell(writable(value)) if isinstance(value, str) else value
 
 
 def _quoted(part: str) -> str:

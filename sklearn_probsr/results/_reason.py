@@ -14,9 +14,9 @@ from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.model.linear import Model
-from sklearn_probsr.results._reason_html import reason_card
 from sklearn_probsr.results._scope import ALL, Scope
 from sklearn_probsr.results._sentence import sentence
+from sklearn_probsr.results.views import reason_card
 
 if TYPE_CHECKING:
     from sklearn_probsr.rows.matching import Matches

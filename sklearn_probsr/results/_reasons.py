@@ -17,12 +17,10 @@ from sklearn_probsr.core.prices import Prices
 from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.model.linear import Model
 from sklearn_probsr.model.sparse import SparseRows, joined_rows
-from sklearn_probsr.results._notebook_html import SHOWN_ROWS
 from sklearn_probsr.results._places import places
 from sklearn_probsr.results._reason import STATUSES, Source, SufficientReason
-from sklearn_probsr.results._reason_html import reasons_table
-from sklearn_probsr.results._reason_text import TOLD_ROWS, reasons_text
 from sklearn_probsr.results._scope import Scope
+from sklearn_probsr.results.views import SHOWN_ROWS, TOLD_ROWS, reasons_table, reasons_text
 
 if TYPE_CHECKING:
     from sklearn_probsr.rows.matching import Matches

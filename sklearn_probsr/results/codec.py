@@ -705,25 +705,6 @@ def content(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
     return held
 
 
-def deep_size(file: IO[bytes], most: int, depth: int = 2) -> int:
-    """Return how many bytes the members of an archive unpack to; JSON counts for its values.
-
-    Members that are archives count for what is in them as well. All of it ends above ``most``.
-    """
-    infos = listed(file)
-    total = sum(info.file_size for info in infos.values())
-    for name, info in infos.items():
-        if total > most:
-            break
-        if name.endswith(".json"):
-            total += json_size(content(file, info))
-        elif name.endswith((".npz", ".zip")):
-            if not depth:
-                raise UnsoundError(f"{shown(name)} is an archive in too many others")
-            total += deep_size(io.BytesIO(content(file, info)), most - total, depth - 1)
-    return total
-
-
 # --- writing whole files ---------------------------------------------------------------------
 
 

@@ -141,7 +141,7 @@ class _Looking:
 
     def __init__(self, rows: Candidates, searched: Searched, cells: int, task: Task) -> None:
         self.rows, self.task = rows, task
-        self.search, self.lost_by_price, self._beside = searched
+        self.search, self.lost_by_price, self.beside = searched
         self.left = cells - self.search.spent
         self.all, self.late = max(self.left, 0), False
 
@@ -167,7 +167,7 @@ class _Looking:
             if task.effort.thorough:
                 budget = min(budget, _BETWEEN_CLOCKS)
             before = search.spent
-            verdict, found = search.next(limit, fewest, spare - self._beside, budget)
+            verdict, found = search.next(limit, fewest, spare - self.beside, budget)
             self.left -= search.spent - before
             if verdict == 0:
                 return 0, nothing, 0
@@ -261,6 +261,8 @@ def _shrunk(rows: Candidates, looking: _Looking, best: Answer, limit: int) -> tu
         chosen, lost = rows.pruned(found, rows.spare)
         best = Answer(chosen, lost, 0)
         limit = len(chosen) - 1
+    if least <= limit and looking.search.fits and not looking.task.is_late:
+        least = looking.search.least(least, limit, rows.spare - looking.beside)
     while least <= limit and looking.left > 0 and not looking.task.is_late:
         looking.search.again()
         verdict, found, lost = looking.next(least, least, rows.spare)

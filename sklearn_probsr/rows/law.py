@@ -25,6 +25,7 @@ from sklearn_probsr.core.search import Prover
 from sklearn_probsr.core.view import TOL, Duel, Row, View
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.model.enclosure import Enclosure
+from sklearn_probsr.model.inputs import distinct_states
 from sklearn_probsr.model.linear import Model
 from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import (
@@ -413,8 +414,8 @@ class BackgroundLaw(Law):
     def _states_of(self, unit: int) -> NDArray[np.float64]:
         """Return the different states of a unit of several columns."""
         if unit not in self._known_states:
-            states = self.rows[:, self.columns[unit]].astype(np.float64)
-            self._known_states[unit] = np.unique(states, axis=0)
+            states, _ = distinct_states(self.rows[:, self.columns[unit]])
+            self._known_states[unit] = states.astype(np.float64)
         return self._known_states[unit]
 
     @cached_property

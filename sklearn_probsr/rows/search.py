@@ -18,6 +18,7 @@ The last step knows rows by three functions alone, told apart by the type of wha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.jit import inner, kernel
+from sklearn_probsr.rows.duality import refutes
 from sklearn_probsr.rows.kernels import (
     BLOCK,
     Branches,
@@ -38,14 +40,16 @@ from sklearn_probsr.rows.kernels import (
 
 __all__ = ["Prices", "Search", "State", "branch", "storage", "thin_of"]
 
-# The table of what is ahead has numbers of 16 bits, each worth so many steps.
-_LARGEST = 2**15 - 1
+# Numbers of branches have 16 bits, weights of rows so few that those of a block add up in 16.
+_LARGEST, _WEIGHT_BITS = 2**15 - 4, 9
 # Rows that are looked at together while a table is made: their numbers fit the nearest cache.
 _LINE = 512
 # Rivals of a row that are looked at: what is lost is mostly lost to the nearest.
 _NEAREST = 3
 # A table of one block takes no more bytes than these, whatever room there is said to be.
 _LEAST_ROOM = 2**26
+# A refutation across rows costs so many times as many cells as there are gains.
+_TO_REFUTE = 500
 # How fast a row counts less, the more it has to spare without a candidate: a part of the median.
 _WIDTH = 0.3
 
@@ -258,11 +262,11 @@ def _reach(
     best: NDArray[np.float32],
     fails: NDArray[np.bool_],
     found: Reach,
-) -> Any:
+) -> None:
     """Write down what each row can have at every price (Proposition 172).
 
     ``steps`` are the prices; ``best`` (levels + 2, line) and ``fails`` (levels + 1, line) are room
-    to work in. Returns the weight of all rows.
+    to work in.
     """
     h, rivals, n = rows.gains.shape
     levels = len(best) - 2
@@ -287,10 +291,6 @@ def _reach(
         for b in range(levels + 1):
             for r in range(width):
                 found.lost[b] += rows.weights[first + r] if fails[b, r] else np.int64(0)
-    total = np.int64(0)
-    for r in range(n):
-        total += rows.weights[r]
-    return total
 
 
 @inner
@@ -312,21 +312,38 @@ def _raise(
 # --- from rows to branches ---------------------------------------------------------------------
 
 
+class Gathered(NamedTuple):
+    """Some rows before some of their rivals, and what they can have.
+
+    Attributes
+    ----------
+    margins, at, beyond : ndarray of float32, shape (R, n)
+        As in `Rows` and `Reach`.
+    gains : ndarray of float32, shape (h, R, n)
+    sizes : ndarray of float32, shape (n,)
+        Room to work in.
+    """
+
+    margins: NDArray[np.float32]
+    at: NDArray[np.float32]
+    beyond: NDArray[np.float32]
+    gains: NDArray[np.float32]
+    sizes: NDArray[np.float32]
+
+
 @kernel
 def _open_rows(
-    margins: NDArray[np.float32],
     at: NDArray[np.float32],
     worst: NDArray[np.float32],
     bits: NDArray[np.int32],
     starts: NDArray[np.int64],
     places: NDArray[np.int64],
-) -> tuple[Any, Any]:
+) -> Any:
     """Write down the rows that some set may keep, those first that have least to spare (Lemma 173).
 
     ``worst`` (n) is room for what each can have, ``bits`` are the same numbers as whole ones: the
     first 11 bits of floats that are not negative are in their order, fine enough for what may come
-    in any. ``starts`` (2049,) is room, too. Returns how many rows there are, and the most that
-    candidates can add to one.
+    in any. ``starts`` (2049,) is room, too. Returns how many rows there are.
     """
     many, n = at.shape
     for k in range(many):
@@ -346,12 +363,7 @@ def _open_rows(
             key = bits[r] >> 20
             places[starts[key]] = r
             starts[key] += 1
-    top = np.float32(0.0)
-    for k in range(many):
-        high, margin = at[k], margins[k]
-        for r in range(n):
-            top = max(top, high[r] - margin[r])
-    return found, top
+    return found
 
 
 @kernel
@@ -360,118 +372,143 @@ def _gather(
     reach: Reach,
     places: NDArray[np.int64],
     nearest: NDArray[np.int64],
-    thin: int,
-    case: Branches,
-    at: NDArray[np.float32],
-    beyond: NDArray[np.float32],
-) -> None:
+    some: Gathered,
+) -> Any:
     """Write down some rows before the nearest of their rivals (Lemma 173).
 
-    ``nearest`` (k, some) has rivals; ``at`` and ``beyond`` (k, some) are what the rows can have.
-    Weights are rounded down, in units of a power of two: no more is lost than there is. Rows
-    without weight fill the last block.
+    ``nearest`` (R, n) has rivals. Returns what no sum of the numbers of a row exceeds.
     """
-    many, some = nearest.shape
-    n = len(case.weights)
+    many, n = nearest.shape
+    top = np.float32(0.0)
     for k in range(many):
-        near, high, higher = nearest[k], at[k], beyond[k]
-        margin = case.margins[0, k * n : (k + 1) * n]
-        for r in range(some):
+        near, margin, high, higher = nearest[k], some.margins[k], some.at[k], some.beyond[k]
+        size = some.sizes
+        for r in range(n):
             margin[r] = rows.margins[near[r], places[r]]
             high[r] = reach.at[near[r], places[r]]
             higher[r] = reach.beyond[near[r], places[r]]
-        for r in range(some, n):
-            margin[r] = np.float32(0.0)
+            size[r] = abs(margin[r])
         for j in range(len(rows.gains)):
-            gain, every = case.gains[j, k * n : (k + 1) * n], rows.gains[j]
-            for r in range(some):
+            gain, every = some.gains[j, k], rows.gains[j]
+            for r in range(n):
                 gain[r] = every[near[r], places[r]]
-            for r in range(some, n):
-                gain[r] = np.float32(0.0)
-    for r in range(some):
-        case.weights[r] = np.float32(rows.weights[places[r]] >> thin)
-    for r in range(some, n):
-        case.weights[r] = np.float32(0.0)
+                size[r] += abs(gain[r])
+        for r in range(n):
+            top = max(top, size[r])
+    return top
 
 
 @kernel
 def _order(
-    case: Branches,
-    at: NDArray[np.float32],
-    beyond: NDArray[np.float32],
-    near: NDArray[np.float32],
+    some: Gathered,
+    weights: NDArray[np.int16],
+    order: NDArray[np.int64],
     scores: NDArray[np.float64],
 ) -> None:
     """Write the order of candidates: those first without which the rows suffer most (Lemma 173).
 
     Rows suffer the more the nearer they come to the floor. Without a candidate a row can have at
-    most what it can at the price, or at a step more less what the candidate gains. ``near`` (some)
-    and ``scores`` (h) are room to work in.
+    most what it can at the price, or at a step more less what the candidate gains. ``scores`` (h)
+    is room to work in.
     """
-    many, some = at.shape
-    n = len(case.weights)
-    half = at[0, some // 2]
+    many, n = some.margins.shape
+    near = some.sizes
+    half = some.at[0, n // 2]
     for k in range(1, many):
-        half = min(half, at[k, some // 2])
+        half = min(half, some.at[k, n // 2])
     part = np.float32(1.0) / (np.float32(8 * _WIDTH) * max(half, np.float32(1.0)))
-    for p in range(len(case.gains)):
+    for p in range(len(order)):
         for k in range(many):
-            gain, high, higher = case.gains[p, k * n : (k + 1) * n], at[k], beyond[k]
-            for r in range(some):
+            gain, high, higher = some.gains[p, k], some.at[k], some.beyond[k]
+            for r in range(n):
                 left = min(high[r], higher[r] - gain[r])
                 near[r] = left if k == 0 else min(near[r], left)
         score = 0.0
-        for r in range(some):
+        for r in range(n):
             # About exp(-what is left / the width).
             left = max(np.float32(1.0) - part * max(near[r], np.float32(0.0)), np.float32(0.0))
             left *= left
             left *= left
-            score += case.weights[r] * left * left
+            score += weights[r] * left * left
         i = p
         while i > 0 and scores[i - 1] < score:
             scores[i] = scores[i - 1]
-            case.order[i] = case.order[i - 1]
+            order[i] = order[i - 1]
             i -= 1
         scores[i] = score
-        case.order[i] = p
+        order[i] = p
 
 
 @kernel
 def _tabulate(
-    gains: NDArray[np.float32],
+    some: Gathered,
     order: NDArray[np.int64],
     steps: NDArray[np.int64],
     part: np.float32,
-    best: NDArray[np.float32],
-    more: NDArray[np.int16],
+    case: Branches,
+    best: NDArray[np.int16],
 ) -> None:
-    """Write down what candidates from a place on can add at every price (Proposition 172).
+    """Write rows in whole steps, with what candidates can add from every place on.
 
-    ``gains`` is (h, cells), ``more`` (levels + 1, h + 1, cells), rounded up; ``best``
-    (levels + 1, line) is room to work in.
+    Margins are rounded down, gains up; ``part`` is 1 over a step (Proposition 172). Rows without
+    weight fill the last block. ``best`` (levels + 1, line) is room to work in.
     """
-    h, cells = gains.shape
+    many = len(some.margins)
+    h, cells = case.gains.shape
+    whole = len(case.weights)
+    for k in range(many):
+        _floor(some.margins[k], part, case.margins[0, k * whole : (k + 1) * whole])
+        for p in range(h):
+            _ceil(some.gains[order[p], k], part, case.gains[p, k * whole : (k + 1) * whole])
     levels, line = len(best) - 1, best.shape[1]
     for first in range(0, cells, line):
         width = min(line, cells - first)
         for b in range(levels + 1):
             for r in range(width):
-                best[b, r] = np.float32(0.0)
-                more[b, h, first + r] = 0
+                best[b, r] = 0
+                case.more[b, h, first + r] = 0
         for p in range(h - 1, -1, -1):
-            gain = gains[order[p], first : first + width]
+            gain = case.gains[p, first : first + width]
             price = steps[order[p]]
             for b in range(levels, price - 1, -1):
-                _raise(best[b], best[b - price], gain)
+                _raise_whole(best[b], best[b - price], gain)
             for b in range(levels + 1):
-                _write(best[b], part, more[b, p, first : first + width])
+                _put(best[b], case.more[b, p, first : first + width])
 
 
 @inner
-def _write(best: NDArray[np.float32], part: np.float32, more: NDArray[np.int16]) -> None:
-    """Write down what is added, in larger steps, rounded up."""
-    for r in range(len(more)):
-        more[r] = np.int16(np.ceil(best[r] * part))
+def _floor(what: NDArray[np.float32], part: np.float32, to: NDArray[np.int16]) -> None:
+    """Write numbers in whole steps, rounded down, and 0 behind them."""
+    for r in range(len(what)):
+        to[r] = np.int16(np.floor(what[r] * part))
+    for r in range(len(what), len(to)):
+        to[r] = 0
+
+
+@inner
+def _ceil(what: NDArray[np.float32], part: np.float32, to: NDArray[np.int16]) -> None:
+    """Write numbers in whole steps, rounded up, and 0 behind them."""
+    for r in range(len(what)):
+        to[r] = np.int16(np.ceil(what[r] * part))
+    for r in range(len(what), len(to)):
+        to[r] = 0
+
+
+@inner
+def _put(what: NDArray[np.int16], to: NDArray[np.int16]) -> None:
+    """Write numbers down."""
+    for r in range(len(to)):
+        to[r] = what[r]
+
+
+@inner
+def _raise_whole(
+    best: NDArray[np.int16], cheaper: NDArray[np.int16], gain: NDArray[np.int16]
+) -> None:
+    """Take one more candidate where that adds more."""
+    for r in range(len(gain)):
+        more = np.int16(cheaper[r] + gain[r])
+        best[r] = max(best[r], more)
 
 
 def thin_of(total: int) -> int:
@@ -512,8 +549,7 @@ class Search:
         line = min(_LINE, max(n, 1))
         best = np.empty((levels + 2, line), dtype=np.float32)
         fails = np.empty((levels + 1, line), dtype=np.bool_)
-        total = int(_reach(rows, self._steps, best, fails, self.reach))
-        self._thin = thin_of(total)
+        _reach(rows, self._steps, best, fails, self.reach)
         self.spent = h * n * rivals * (levels + 2)
         self._state: State | None = None
 
@@ -527,53 +563,76 @@ class Search:
         """How many bytes a table takes for each of its rows."""
         h, levels = len(self._rows.gains), self.prices.levels
         many = 1 if len(self.reach.at) == 1 else _NEAREST
-        each = 2 * (levels + 1) * (h + 1) + 4 * (h + min(self.prices.most, h) + 2)
+        each = 2 * (levels + 1) * (h + 1) + 6 * h + 2 * min(self.prices.most, h) + 16
         return many * each + 4
 
     @property
     def fits(self) -> bool:
         """Whether there is room for a table of a block at least."""
-        return BLOCK * self._bytes <= max(self._room, _LEAST_ROOM)
+        few = 2 * len(self._rows.gains) < _LARGEST
+        return few and BLOCK * self._bytes <= max(self._room, _LEAST_ROOM)
 
-    def _start(self) -> None:
-        """Write the table, before the first branch."""
+    def _start(self, spare: int) -> None:
+        """Write the table, before the first branch, for sets that lose at most ``spare``."""
         rows, reach = self._rows, self.reach
         h, rivals, n = rows.gains.shape
         levels, most = self.prices.levels, min(self.prices.most, h)
-        self._least = int(reach.lost[levels])
         worst, places = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.int64)
-        starts = np.empty(2**11 + 1, dtype=np.int64)
-        some, top = _open_rows(rows.margins, reach.at, worst, worst.view(np.int32), starts, places)
-        places = places[: min(some, max(self._room // self._bytes, BLOCK))]
-        some, many = len(places), 1 if rivals == 1 else _NEAREST
-        nearest = np.zeros((many, some), dtype=np.int64)
+        starts = np.zeros(2**11 + 1, dtype=np.int64)
+        n = int(_open_rows(reach.at, worst, worst.view(np.int32), starts, places))
+        places = places[: min(n, max(self._room // self._bytes, BLOCK))]
+        n, many = len(places), 1 if rivals == 1 else _NEAREST
+        nearest = np.zeros((many, n), dtype=np.int64)
         if rivals > 1:
             each = np.argsort(reach.at[:, places], axis=0, kind="stable")[:_NEAREST]
             nearest[: len(each)] = each
-        n = max(-(-some // BLOCK), 1) * BLOCK
-        step = np.float32(2 ** int(top / _LARGEST).bit_length())
+        margins, at, beyond = np.empty((3, many, n), dtype=np.float32)
+        gains = np.empty((h, many, n), dtype=np.float32)
+        some = Gathered(margins, at, beyond, gains, np.empty(n, dtype=np.float32))
+        top = float(_gather(rows, reach, places, nearest, some))
+        whole = max(-(-n // BLOCK), 1) * BLOCK
+        # More than may be lost is as good as all.
+        weights = np.minimum(rows.weights[places], spare + 1)
+        self._thin = max(int(weights.max(initial=0)).bit_length() - _WEIGHT_BITS, 0)
         case = self._case = Branches(
-            np.empty((most + 1, many * n), dtype=np.float32),
-            np.empty((h, many * n), dtype=np.float32),
-            np.empty(n, dtype=np.float32),
-            np.zeros(h, dtype=np.int64),
-            np.empty((levels + 1, h + 1, many * n), dtype=np.int16),
-            step,
+            np.empty((most + 1, many * whole), dtype=np.int16),
+            np.empty((h, many * whole), dtype=np.int16),
+            np.zeros(whole, dtype=np.int16),
+            np.empty((levels + 1, h + 1, many * whole), dtype=np.int16),
         )
-        at, beyond = np.empty((2, many, some), dtype=np.float32)
-        _gather(rows, reach, places, nearest, self._thin, case, at, beyond)
-        if some:
-            _order(case, at, beyond, np.empty(some, dtype=np.float32), np.empty(h))
-        else:
-            case.order[:] = np.arange(h)
-        best = np.empty((levels + 1, min(_LINE, many * n)), dtype=np.float32)
-        part = np.float32(1.0) / step
-        _tabulate(case.gains, case.order, self._steps, part, best, case.more)
-        self._each = self.prices.each[case.order]
+        case.weights[:n] = weights >> self._thin
+        self._order = np.arange(h)
+        if n:
+            _order(some, case.weights, self._order, np.empty(h))
+        step = 2 ** max(math.ceil(top / (_LARGEST - h)) - 1, 0).bit_length()
+        best = np.empty((levels + 1, min(_LINE, many * whole)), dtype=np.int16)
+        _tabulate(some, self._order, self._steps, np.float32(1 / step), case, best)
+        self._each = self.prices.each[self._order]
         self._cheapest = int(min(self._each, default=1))
         self._state = State(np.zeros(most + 1, dtype=np.int64), np.zeros(3, dtype=np.int64))
         self._begun = False
         self.spent += case.more.size + case.gains.size
+
+    def least(self, first: int, last: int, spare: int) -> int:
+        """Return the first size from one to another that is not refuted across rows (Lemma 300).
+
+        All prices are 1. What is refuted of a size is refuted of all smaller ones.
+        """
+        spare -= int(self.reach.lost[self.prices.levels])
+        if self._state is None:
+            self._start(spare)
+        step = 1
+        while first <= last:
+            size = min(first + step - 1, last)
+            refuted = refutes(self._case, size, spare >> self._thin)
+            self.spent += _TO_REFUTE * self._case.gains.size
+            if refuted:
+                first, step = size + 1, 2 * step
+            elif step == 1:
+                break
+            else:
+                last, step = size - 1, 1
+        return first
 
     def again(self) -> None:
         """Begin before the first branch again."""
@@ -591,13 +650,13 @@ class Search:
         found, by rounded numbers; 0: there is no other; -1: the budget of cells does not suffice)
         and its candidates; what was looked at is added to `spent`.
         """
-        if self._state is None:
-            self._start()
-        assert self._state is not None
         none = np.zeros(0, dtype=np.int64)
-        spare -= self._least
+        spare -= int(self.reach.lost[self.prices.levels])
         if spare < 0:
             return 0, none
+        if self._state is None:
+            self._start(spare)
+        assert self._state is not None
         state, case, thin = self._state, self._case, self._thin
         if not self._begun and fewest == 0:
             self._begun = True
@@ -611,9 +670,9 @@ class Search:
             limit,
             min(self.prices.most, len(self._each)),
             fewest,
-            np.float32(spare >> thin),
+            spare >> thin,
             budget,
         )
         verdict, size, spent = branch(case, state, asked)
         self.spent += spent
-        return verdict, case.order[state.taken[:size]]
+        return verdict, self._order[state.taken[:size]]

@@ -10,10 +10,46 @@ import pytest
 import skops.io
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_probsr.cli._command import main
+from sklearn_probsr.cli.cases import Case
+from sklearn_probsr.cli.main import main
+from sklearn_probsr.cli.tables import open_table
+from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import mixed, people
 
 NAMES = ["job", "home", "debt", "late"]
+NUMBERS = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=list("abc"))
+SIGN = np.where(NUMBERS["a"] > 0, "up", "down")
+# What is asked if nothing is.
+ASKED = {
+    "rows": None, "on_error": "raise", "jobs": None, "target": None, "id": None, "drop": (),
+    "sep": None, "background": None, "independent": False, "sample": None, "label": None,
+    "versus": None, "trust": (), "trust_pickle": False,
+}  # fmt: skip
+
+
+def refused(call, *arguments, **settings) -> str:
+    """Return what a call is refused with."""
+    with pytest.raises(InvalidInputError) as caught:
+        call(*arguments, **settings)
+    return str(caught.value)
+
+
+def written(name: str, content: str | bytes) -> Path:
+    path = Path(name)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def load_table(path: Path, sep: str | None = None) -> pd.DataFrame:
+    """Return all rows of a file."""
+    return open_table(path, sep).whole()
+
+
+def case_of(model: object, table: pd.DataFrame, **asked: object) -> Case:
+    """Return what is asked about a model and a table, both of which are written to files."""
+    skops.io.dump(model, "m.skops")
+    table.to_csv("d.csv", index=False)
+    return Case(Path("m.skops"), Path("d.csv"), **(ASKED | asked))
 
 
 @pytest.fixture(scope="session")

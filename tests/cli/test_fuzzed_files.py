@@ -39,19 +39,18 @@ import resource, sys, warnings
 from pathlib import Path
 from sklearn_probsr import ReasonExplanation
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.cli._batched_files import open_source
-from sklearn_probsr.cli._table_files import load_table
-from sklearn_probsr.cli._trusted_models import load_model
-from sklearn_probsr.cli._table_features import features_of
+from sklearn_probsr.cli.models import load_model
+from sklearn_probsr.cli.tables import open_table
 warnings.simplefilter("ignore")
 import pandas as pd
 frame = pd.DataFrame({"number": [0.5, 2.0], "text": ["a", "bc"]})
 def model(path):
     found = load_model(path)
-    features_of(found, frame if "words" not in path.name else frame[["text"]], path, path)
+    found.predict(frame if "words" not in path.name else frame["text"])
 def table(path):
-    load_table(path)
-    for batch in open_source(path, None).batches():
+    found = open_table(path)
+    found.whole()
+    for batch in found.read(10_000):
         pass
 read = {"model": model, "table": table, "reasons": ReasonExplanation.load}
 for name in sys.stdin.read().split():

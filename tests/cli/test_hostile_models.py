@@ -20,9 +20,8 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 from sklearn.svm import SVC
 from skops.io import _trusted_types
 
-from sklearn_probsr.cli._table_features import features_of
-from sklearn_probsr.cli._trusted_models import ALLOWED, load_model
-from tests.cli.test_table_files import NUMBERS, SIGN, refused
+from sklearn_probsr.cli.models import ALLOWED, load_model
+from tests.cli.conftest import NUMBERS, SIGN, case_of, refused
 
 TEXTS = ["good day", "bad day"] * 10
 SAID = ["up", "down"] * 10
@@ -294,9 +293,9 @@ def test_nothing_runs_before_all_parts_are_known(monkeypatch):
     monkeypatch.setattr(PolynomialFeatures, "transform", lambda self, X: asked.append(X))
     model = make_pipeline(PolynomialFeatures(), LogisticRegression().fit(NUMBERS, SIGN))
     model[0].fit(NUMBERS)
-    text = refused(features_of, model, NUMBERS, Path("d.csv"), Path("m.skops"))
+    text = refused(case_of, model, NUMBERS)
     assert text == (
-        "m.skops cannot be explained: PolynomialFeatures cannot be part of a linear model over the "
+        "PolynomialFeatures cannot be part of a linear model over the "
         "raw columns: it multiplies columns with each other. Leave it out. Or explain what comes "
         "after it: pipeline[1:], over rows as pipeline[:1].transform gives them."
     )
@@ -313,10 +312,7 @@ def test_what_is_no_model_at_all():
     assert told(model) == "a LogisticRegression must have no predict of its own."
     model = LogisticRegression().fit(NUMBERS, SIGN)
     model.classes_ = None
-    skops.io.dump(model, "m.skops")
-    found = load_model(Path("m.skops"))
-    text = refused(features_of, found, NUMBERS, Path("d.csv"), Path("m.skops"))
-    assert text.startswith("m.skops cannot be explained: ")
+    assert refused(case_of, model, NUMBERS).startswith("LogisticRegression must hold numbers, got ")
 
 
 # --- schemas ---------------------------------------------------------------------------------
@@ -354,7 +350,7 @@ def test_a_version_that_is_no_text():
 
 def test_members_count_as_often_as_they_are_read(monkeypatch):
     """A member that a hundred parts of a model name is unpacked a hundred times."""
-    monkeypatch.setattr("sklearn_probsr.cli._paths._BEARABLE", 5_000_000)
+    monkeypatch.setattr("sklearn_probsr.cli.packed._BEARABLE", 5_000_000)
     file = io.BytesIO()
     np.save(file, np.zeros(10_000))
 

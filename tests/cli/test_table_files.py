@@ -25,13 +25,11 @@ from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from sklearn_probsr.cli._paths import bearable, check_input, check_output, write_output
-from sklearn_probsr.cli._table_features import features_of, take_columns
-from sklearn_probsr.cli._table_files import load_table
-from sklearn_probsr.cli._terminal_text import one_line
-from sklearn_probsr.cli._trusted_models import ALLOWED, load_model
-from sklearn_probsr.exceptions import InvalidInputError
+from sklearn_probsr.cli.models import ALLOWED, load_model
+from sklearn_probsr.cli.packed import bearable
+from sklearn_probsr.cli.tables import open_table
 from tests.adapters.cases import VERTICES, fitted, others, plain, quietly, targets
+from tests.cli.conftest import NUMBERS, SIGN, case_of, load_table, refused, written
 from tests.explained import mixed, people
 
 
@@ -52,23 +50,7 @@ class Mine(ClassifierMixin, BaseEstimator):
         return np.repeat(self.classes_[0], len(X))
 
 
-def refused(call, *arguments, **settings) -> str:
-    """Return what a call is refused with."""
-    with pytest.raises(InvalidInputError) as caught:
-        call(*arguments, **settings)
-    return str(caught.value)
-
-
-def written(name: str, content: str | bytes) -> Path:
-    path = Path(name)
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
 # --- models ----------------------------------------------------------------------------------
-
-NUMBERS = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=list("abc"))
-SIGN = np.where(NUMBERS["a"] > 0, "up", "down")
 
 
 def pipelines():
@@ -165,10 +147,9 @@ def test_trees_are_asked_for():
     tree = "sklearn.tree._tree.Tree"
     text = refused(load_model, Path("forest.skops"))
     assert text.endswith(f"If you trust all of it, add --trust {tree}.")
-    model = load_model(Path("forest.skops"), [tree])
-    text = refused(features_of, model, NUMBERS, Path("d.csv"), Path("forest.skops"))
+    text = refused(case_of, RandomForestClassifier(2).fit(NUMBERS, SIGN), NUMBERS, trust=[tree])
     assert text.startswith(
-        "forest.skops cannot be explained: RandomForestClassifier is not a classifier that can be "
+        "m.skops cannot be explained: RandomForestClassifier is not a classifier that can be "
         "adapted: it averages trees that split on several columns each. "
     )
 
@@ -236,7 +217,7 @@ def test_models_that_would_fill_the_memory(monkeypatch):
     """Sizes are added up before anything is loaded, of archives in it too, and lies are found."""
     assert bearable(written("small", "1")) == 268_435_456
     assert bearable(written("large", bytes(6_000_000))) == 300_000_000
-    monkeypatch.setattr("sklearn_probsr.cli._paths._BEARABLE", 5_000_000)
+    monkeypatch.setattr("sklearn_probsr.cli.packed._BEARABLE", 5_000_000)
     too_much = (
         " takes more than 5,000,000 bytes unpacked, too much for its size. If you trust it, save "
         "it again without compression, as skops.io.dump does unless told otherwise."
@@ -254,18 +235,17 @@ def test_models_that_would_fill_the_memory(monkeypatch):
         many = b',"x":[' + b"[]," * 60_000 + b"0]}"
         archive.writestr("schema.json", schema.rstrip()[:-1] + many)
     assert refused(load_model, Path("json.skops")) == f"json.skops{too_much}"
-    # An archive that declares less than it has.
-    content = Path("large.skops").read_bytes()
-    size = (3_000_000).to_bytes(4, "little")
-    written("lies.skops", content.replace(size, (1_000).to_bytes(4, "little")))
-    assert refused(load_model, Path("lies.skops")) == (
-        "lies.skops cannot be loaded as a model: 'a.npy' does not have the 1000 bytes it says."
-    )
+    # A member that declares less than it has is read no further.
+    skops.io.dump(LogisticRegression().fit(NUMBERS, SIGN), "lies.skops")
+    with zipfile.ZipFile("lies.skops") as archive:
+        size = next(i.file_size for i in archive.infolist() if i.filename.endswith(".npy"))
+    content = Path("lies.skops").read_bytes()
+    written("lies.skops", content.replace(size.to_bytes(4, "little"), (9).to_bytes(4, "little")))
+    assert refused(load_model, Path("lies.skops")).startswith("lies.skops cannot be loaded as a ")
     with zipfile.ZipFile("other.skops", "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("schema.json", schema)
     assert refused(load_model, Path("other.skops")) == (
-        "other.skops cannot be loaded as a model: 'schema.json' is packed by method 14, neither "
-        "stored nor deflated."
+        "other.skops cannot be loaded as a model: 'schema.json' is neither stored nor deflated."
     )
 
 
@@ -375,7 +355,7 @@ def test_tables_of_all_kinds():
         (
             "a.csv",
             "x,y\n1,2,3\n3,4,5\n",
-            "a.csv has rows with more fields than the 2 names in its first line.",
+            "a.csv has rows with more fields than there are names in its first line.",
         ),
         ("a.csv", "x;y\n1;2\n", "a.csv has one column, named 'x;y'. Pass --sep ';'."),
         ("a.csv", "x\ty\n1\t2\n", "a.csv has one column, named 'x\\ty'. Pass --sep tab."),
@@ -427,9 +407,9 @@ def test_a_very_long_line_is_no_row():
 
 
 def test_inputs_must_be_files():
-    """Nothing at a path, and a folder at it, are told."""
+    """Nothing at a path, a folder without tables and a pipe are told."""
     Path("folder").mkdir()
-    assert refused(check_input, Path("folder")) == "folder is a folder, not a file."
+    assert refused(load_table, Path("folder")) == "folder is a folder without Parquet files."
     assert refused(load_table, Path("x.csv")) == "There is no file x.csv."
     os.mkfifo("pipe")
     assert refused(load_table, Path("pipe")) == (
@@ -437,80 +417,40 @@ def test_inputs_must_be_files():
     )
 
 
-def test_one_line_is_safe_to_print():
-    """Line ends and what moves a cursor are gone from a message."""
-    assert one_line("a\n\tb\x1b[31m  c") == "a b?[31m c"
-
-
-# --- output ----------------------------------------------------------------------------------
-
-
-def test_output_is_checked_before():
-    """What cannot be written to, or is there already, is refused; nothing is left behind."""
-    there = written("there.csv", "old")
-    Path("folder").mkdir()
-    assert refused(check_output, there, force=False) == (
-        "there.csv exists already. Choose another name, or pass --force."
-    )
-    check_output(there, force=True)
-    assert refused(check_output, there, force=True, inputs=[Path("x"), there]) == (
-        "there.csv is read, so it cannot be written. Choose another name."
-    )
-    assert refused(check_output, Path("folder"), force=True) == (
-        "folder is a folder. Name a file in it."
-    )
-    assert refused(check_output, Path("no/x.csv"), force=True) == (
-        "There is no folder no to write x.csv to."
-    )
-    Path("link.csv").symlink_to("nowhere")
-    assert refused(check_output, Path("link.csv"), force=False).startswith("link.csv exists")
-    assert there.read_text() == "old"
-
-
-def test_output_is_checked_again():
-    """A file that came to be there meanwhile is not overwritten; an error of the system is told."""
-    calls = []
-    assert refused(write_output, written("a.csv", "new"), False, calls.append) == (
-        "a.csv exists already. Choose another name, or pass --force."
-    )
-    assert calls == []
-
-    def fails(path):
-        raise OSError(28, "No space left on device", ".hidden")
-
-    assert refused(write_output, Path("b.csv"), False, fails) == (
-        "b.csv could not be written: No space left on device."
-    )
+def test_types_are_those_of_the_whole_table():
+    """A number in a part of a CSV is a text if the column has one elsewhere."""
+    frame = pd.DataFrame({"n": [1, 2, 3, 4, 5, 6], "w": ["1", "2", "3", "4", "x", None]})
+    frame.to_csv("w.csv", index=False)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sklearn_probsr.cli.tables.MOST_ROWS", 4)
+        parts = list(open_table(Path("w.csv")).read(4))
+    assert [len(part) for part in parts] == [4, 2]
+    assert [value for part in parts for value in part["w"]][:5] == ["1", "2", "3", "4", "x"]
+    assert parts[1]["w"].isna().tolist() == [False, True]
 
 
 # --- columns and cells -----------------------------------------------------------------------
 
 
-def asked(model, table):
-    return features_of(model, table, Path("d.csv"), Path("m.skops"))
-
-
 def test_columns_are_taken_by_name():
-    """Their order does not matter, and others are ignored; the predictions come along."""
+    """Their order does not matter, and others are ignored, which is told."""
     model = LogisticRegression().fit(NUMBERS, SIGN)
-    found = asked(model, NUMBERS[["c", "a", "b"]].assign(id=1, note="x"))
-    assert found.rows.equals(NUMBERS)
-    assert found.ignored == ("id", "note")
-    assert found.names is None
-    assert np.array_equal(found.predictions, model.predict(NUMBERS))
+    with pytest.warns(UserWarning, match="which are ignored: 'id', 'note'"):
+        found = case_of(model, NUMBERS[["c", "a", "b"]].assign(id=1, note="x"))
+    assert found.features == ["a", "b", "c"]
 
 
 def test_columns_without_names_are_counted():
     """A model fitted on an array takes as many columns, and the names of the table."""
     model = LogisticRegression().fit(NUMBERS.to_numpy(), SIGN)
-    assert asked(model, NUMBERS).names == ["a", "b", "c"]
-    assert asked(model, NUMBERS.set_axis(["0", "1", "2"], axis=1)).names == ["0", "1", "2"]
-    assert refused(asked, model, NUMBERS.assign(y=1)) == (
-        "d.csv must have 3 columns, those that the model was fitted on, it has 4: 'a', 'b', 'c', "
-        "'y'. Name a column that holds the true class with --target, and others to leave out with "
-        "--drop."
+    for names in (["a", "b", "c"], ["0", "1", "2"]):
+        found = case_of(model, NUMBERS.set_axis(names, axis=1))
+        assert list(found.explainer.linear_model.unit_names) == names
+    assert refused(case_of, model, NUMBERS.assign(y=1)) == (
+        "d.csv must have 3 columns, as fitted, it has 4: 'a', 'b', 'c', 'y'. Name a column that "
+        "holds the true class with --target, and others to leave out with --drop."
     )
-    assert refused(asked, model, NUMBERS.set_axis(["1.5", "-2", "3e-05"], axis=1)) == (
+    assert refused(case_of, model, NUMBERS.set_axis(["1.5", "-2", "3e-05"], axis=1)) == (
         "d.csv must begin with a line of names, it begins with '1.5', '-2', '3e-05'."
     )
 
@@ -518,134 +458,62 @@ def test_columns_without_names_are_counted():
 def test_other_columns_are_refused():
     """What is missing and what is there instead are named."""
     model = LogisticRegression().fit(NUMBERS, SIGN)
-    assert refused(asked, model, NUMBERS.rename(columns={"b": "B"})) == (
-        "d.csv lacks 1 of the 3 columns that the model was fitted on: 'b'. It has instead 'B'."
+    lacks = "d.csv lacks 1 of the 3 columns that the model was fitted on: 'b'. "
+    assert refused(case_of, model, NUMBERS.rename(columns={"b": "B"})) == (
+        f"{lacks}It has instead 'B'."
     )
-    assert refused(asked, model, NUMBERS[["a"]]) == (
-        "d.csv lacks 2 of the 3 columns that the model was fitted on: 'b', 'c'. It has no others."
+    assert refused(case_of, model, NUMBERS[["a", "c"]]) == f"{lacks}It has no others."
+    assert refused(case_of, model, NUMBERS.set_axis(["1", "2", "2.5"], axis=1)).endswith(
+        "It has instead '1', '2', '2.5'. Is its first line a line of names?"
     )
-    assert refused(asked, model, NUMBERS.set_axis(["1", "2", "2.5"], axis=1)) == (
-        "d.csv lacks 3 of the 3 columns that the model was fitted on: 'a', 'b', 'c'. It has "
-        "instead '1', '2', '2.5'. Is its first line a line of names?"
+    assert refused(case_of, model, NUMBERS, drop=["c"]) == (
+        "'c' cannot be a --target, an --id or dropped: the model was fitted on it."
     )
-    assert refused(
-        features_of, model, NUMBERS[["a", "b"]], Path("d.csv"), Path("m.skops"), taken=["c"]
-    ) == ("'c' cannot be a --target or dropped: the model was fitted on it.")
-    assert refused(take_columns, NUMBERS, ["y"], Path("d.csv"), "--target") == (
+    assert refused(case_of, model, NUMBERS, target="y") == (
         "--target y: d.csv has no such column. It has 'a', 'b', 'c'."
     )
 
 
 def test_what_is_no_classifier_is_refused():
     """Objects without predict, regressors, and what was not fitted."""
-    assert refused(asked, {"a": 1}, NUMBERS) == "m.skops holds no classifier, but a dict."
-    assert refused(asked, LogisticRegression(), NUMBERS) == (
-        "m.skops cannot be explained: estimator must be fitted, got LogisticRegression that is "
-        "not. Call fit first."
-    )
-    assert refused(asked, LinearRegression().fit(NUMBERS, NUMBERS["a"]), NUMBERS) == (
-        "m.skops cannot be explained: estimator must be a classifier, got the regressor "
-        "LinearRegression. Fit a classifier."
+    assert refused(case_of, {"a": 1}, NUMBERS) == "m.skops holds no classifier, but a dict."
+    assert "estimator must be fitted" in refused(case_of, LogisticRegression(), NUMBERS)
+    assert "must be a classifier, got the regressor" in refused(
+        case_of, LinearRegression().fit(NUMBERS, NUMBERS["a"]), NUMBERS
     )
 
 
-def changed(table: pd.DataFrame, row: int, column: str, value: object) -> pd.DataFrame:
-    """Return what is read from a CSV with another value in a cell."""
-    table.astype(object).astype(str).where(table.notna(), "").pipe(
-        lambda t: t.assign(**{column: [*t[column][:row], value, *t[column][row + 1 :]]})
-    ).to_csv("changed.csv", index=False)
-    return load_table(Path("changed.csv"))
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (
-            "",
-            "d.csv has no value in row 7 (the first is 0), column 'b', and the model needs one. "
-            "Fill it in, or drop the row.",
-        ),
-        (
-            "large",
-            "d.csv has the text 'large' in row 7 (the first is 0), column 'b', where the model "
-            "takes a number.",
-        ),
-        (
-            "inf",
-            "d.csv has inf in row 7 (the first is 0), column 'b', which the model does not take: "
-            "Input X contains infinity or a value too large for dtype('float64').",
-        ),
-    ],
-)
+@pytest.mark.parametrize("value", ["", "large", "inf"])
 @pytest.mark.parametrize("names", [True, False])
-def test_cells_that_are_no_numbers(value, message, names):
-    """Missing values, texts and infinities are told with row and column."""
-    model = LogisticRegression().fit(NUMBERS if names else NUMBERS.to_numpy(), SIGN)
-    assert refused(asked, model, changed(NUMBERS, 7, "b", value)) == message
-
-
-@pytest.mark.parametrize(
-    ("row", "column", "value", "message"),
-    [
-        (
-            6,
-            "savings",
-            "lots",
-            "d.csv has the text 'lots' in row 6 (the first is 0), column 'savings', where the "
-            "model takes a number.",
-        ),
-        (
-            6,
-            "age",
-            "",
-            "d.csv has no value in row 6 (the first is 0), column 'age', and the model needs one. "
-            "Fill it in, or drop the row.",
-        ),
-        (
-            0,
-            "smoker",
-            "sometimes",
-            "d.csv has 'sometimes' in row 0 (the first is 0), column 'smoker', which the model "
-            "does not take: Found unknown categories ['sometimes'] in column 0 during transform.",
-        ),
-    ],
-)
-def test_cells_that_a_pipeline_refuses(row, column, value, message):
-    """The column is found though others have gaps and categories that the pipeline takes."""
-    assert refused(asked, mixed(), changed(people()[0], row, column, value)) == message
-
-
-def test_cells_where_no_row_is_right():
-    """A whole column of texts, and a single row with a gap, are told as well."""
-    model = LogisticRegression().fit(NUMBERS, SIGN)
-    assert refused(asked, model, NUMBERS.assign(c="red")) == (
-        "d.csv has the text 'red' in row 0 (the first is 0), column 'c', where the model takes a "
-        "number."
-    )
-    assert refused(asked, model, NUMBERS[:1].assign(a=np.nan)).startswith(
-        "d.csv has no value in row 0 (the first is 0), column 'a'"
-    )
-
-    def refuse(X):
-        raise RuntimeError("not today.\nNor tomorrow.")
-
-    model.predict = refuse
-    assert refused(asked, model, NUMBERS) == "d.csv does not fit the model: not today."
+def test_cells_that_are_no_numbers(value, names):
+    """Missing values, texts and infinities are told with row and column, or skipped."""
+    X = NUMBERS if names else NUMBERS.to_numpy()
+    model = LogisticRegression().fit(X, SIGN)
+    NUMBERS.to_csv("train.csv", index=False)
+    table = NUMBERS.astype(object)
+    table.loc[7, "b"] = value
+    assert refused(case_of, model, table).startswith("d.csv: masker must hold finite numbers, got ")
+    found = case_of(model, table, background="train.csv")
+    text = refused(lambda: list(found.told()))
+    assert text.startswith("Row 7 of d.csv (the first is 0) cannot be explained: ")
+    assert text.endswith(" Or pass --on-error skip: such rows have no reason then.")
+    assert "'b'" in text
+    told = pd.concat(case_of(model, table, background="train.csv", on_error="skip").told())
+    assert told["status"].tolist() == ["ok"] * 7 + ["invalid"] + ["ok"] * 32
+    assert told["row"].tolist() == list(range(40))
 
 
 def test_texts_are_one_column():
-    """A model of texts takes the only column, and no gaps in it."""
+    """A model of texts takes the only column."""
     words = ["good day", "bad day"] * 10
     model = make_pipeline(CountVectorizer(binary=True), LogisticRegression()).fit(
         words, [1, 0] * 10
     )
     table = pd.DataFrame({"said": words})
-    assert asked(model, table).predictions.tolist() == [1, 0] * 10
-    assert refused(asked, model, table.assign(y=1)) == (
-        "d.csv must have 1 column, the texts, it has 2: 'said', 'y'. Name a column that holds the "
-        "true class with --target, and others to leave out with --drop."
+    assert next(case_of(model, table).told())["prediction"].tolist() == [1, 0] * 10
+    assert refused(case_of, model, table.assign(y=1)).startswith(
+        "d.csv must have 1 column, of texts, it has 2: 'said', 'y'."
     )
-    table.loc[3, "said"] = None
-    assert refused(asked, model, table).startswith(
-        "d.csv has no value in row 3 (the first is 0), column 'said'"
+    assert refused(case_of, model, table, independent=True) == (
+        "--independent and --sample are for tables, and the model takes texts."
     )

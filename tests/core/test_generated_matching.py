@@ -26,7 +26,7 @@ from sklearn_probsr import (
     sufficient_reason,
 )
 from sklearn_probsr.exceptions import UnreachableError
-from sklearn_probsr.model import _sparse
+from sklearn_probsr.model import sparse as _sparse
 from tests.generated_rows import Decision, decision, mask
 from tests.interpreted import cases
 

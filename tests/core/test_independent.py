@@ -228,8 +228,8 @@ def test_certainty_builds_no_spectra(d: int, monkeypatch: pytest.MonkeyPatch):
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a probability is computed")
 
-    for name in ("_independent.Shared.of", "_costs.enclose_finite"):
-        monkeypatch.setattr(f"sklearn_probsr.laws.sums.{name}", refuse)
+    for name in ("unit_laws.build", "law.enclose_finite"):
+        monkeypatch.setattr(f"sklearn_probsr.independent.{name}", refuse)
     rng = np.random.default_rng(d)
     model = LinearModel(rng.standard_normal(d), 0.1)
     rows, law = rng.integers(0, 2, (5, d)), Product(rng.uniform(0.1, 0.9, d))
@@ -256,7 +256,7 @@ def test_a_verdict_and_the_bound_beside_it_agree(
     Beside a weight of 3,000 the others are a lump to the spectra, if that is not held within a
     range, and 40 features are free.
     """
-    monkeypatch.setattr("sklearn_probsr.laws.sums._listed_far.LONG", 1e9)
+    monkeypatch.setattr("sklearn_probsr.independent.unit_laws._LONG", 1e9)
     rng = np.random.default_rng(0)
     weights = np.round(rng.normal(size=45), 6)
     weights[0] = 3000.0

@@ -16,7 +16,7 @@ TWICE = {
 }
 
 ASK = """
-from sklearn_probsr.cli._warm_up import warm_up
+from sklearn_probsr.cli.warm_up import warm_up
 from tests.core.every_kernel import kernels
 warm_up(lambda told: None)
 for one in kernels():

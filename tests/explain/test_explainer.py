@@ -39,7 +39,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
-from sklearn_probsr.explain.jobs import _batches, _sent_once
+from sklearn_probsr.explain import jobs
 from sklearn_probsr.extend import Law
 from sklearn_probsr.independent.uniform import UniformLaw
 from tests.explained import (
@@ -293,11 +293,11 @@ class Remote(ParallelBackendBase):
         awake = len(self.memories) - (n < self.late)
         memory = {} if self.forgetful else self.memories[n % awake]
         self.sent.append(len(there))
-        at_home, _sent_once._KEPT = _sent_once._KEPT, memory
+        at_home, jobs._KEPT = jobs._KEPT, memory
         try:
             result = pickle.loads(there)()
         finally:
-            _sent_once._KEPT = at_home
+            jobs._KEPT = at_home
         self.back.append(len(pickle.dumps(result)))
         callback(result)
         return SimpleNamespace(get=lambda: pickle.loads(pickle.dumps(result)))
@@ -398,10 +398,8 @@ def test_a_process_keeps_its_last_law():
     law = (question.law.model, question.law.distribution)
 
     def ask(token: str, sent: tuple[Any, ...], delta: float) -> Any:
-        search = partial(
-            _batches._search, method="certified", options=Options(delta=delta), seed=None
-        )
-        return _sent_once._answer(search, token, sent, _batches._law, rows)
+        search = partial(jobs._search, method="certified", options=Options(delta=delta), seed=None)
+        return jobs._answer(search, token, sent, jobs._law, rows)
 
     assert ask("one", (), 0.9) is None
     first = ask("one", (law,), 0.9)
@@ -409,7 +407,7 @@ def test_a_process_keeps_its_last_law():
     again = ask("one", (), 0.5)
     assert (first["delta"], again["delta"]) == (0.9, 0.5)
     ask("other", (law,), 0.9)
-    assert list(_sent_once._KEPT) == ["other"]
+    assert list(jobs._KEPT) == ["other"]
 
 
 def test_a_seed_fixes_the_samples_of_each_row():
@@ -438,18 +436,16 @@ def test_a_progress_bar_appears_only_on_work_that_lasts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     """Not at once; after ten seconds, in rows that are there, unless it is to be silent."""
-    from sklearn_probsr.explain.jobs import _progress
-
     X, _, _ = tumours()
     whole = explanation()
     capsys.readouterr()
     monkeypatch.setattr(Law, "rows_at_once", 2)
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: 0.0)
     explainer()(X[400:410])
     assert capsys.readouterr().err == ""
 
     clock = iter(range(0, 10**6, 4))
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: float(next(clock)))
     slow = explainer()(X[400:409])
     shown = capsys.readouterr().err
     assert shown.startswith("\rSufficientReasonExplainer:  67%")

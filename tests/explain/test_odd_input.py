@@ -24,7 +24,7 @@ from sklearn_probsr import (
     compare,
     sufficient_reason,
 )
-from sklearn_probsr.cli._trusted_models import ALLOWED
+from sklearn_probsr.cli.models import ALLOWED
 from sklearn_probsr.exceptions import InvalidInputError
 
 RNG = np.random.default_rng(0)

@@ -36,7 +36,7 @@ from sklearn_probsr import (
     Uniform,
     Unit,
 )
-from sklearn_probsr.cli._trusted_models import ALLOWED
+from sklearn_probsr.cli.models import ALLOWED
 from sklearn_probsr.exceptions import InvalidInputError
 from tests.explained import classifier, explanation, mixed, mixed_explanation, people, tumours
 

@@ -55,7 +55,7 @@ def checked(seed: int) -> tuple[int, int]:
     scene = Scene(rows.gain[0], rows.cut[0], rows.blur[0], positive, rows.far)
     units, above = candidates.copy(), np.zeros((n, n), dtype=np.bool_)
     nothing = np.empty(0, dtype=np.int64)
-    left = compared(tables.sharp(n), scene, tables.shared.variance, nothing, units, above, size)
+    left = compared(tables.sharp(n), scene, tables.variance, nothing, units, above, size)
     left_out = sorted(set(candidates.tolist()) - set(units[:left].tolist()))
     margin = int(weights @ x - model.threshold)
     margin, chances = (margin if positive else -margin - 1), np.where(x, 1 - p, p)

@@ -18,7 +18,6 @@ import pytest
 
 from sklearn_probsr import LinearModel, Marginals, Product, Unit, sufficient_reason
 from sklearn_probsr.independent import law as tabled
-from sklearn_probsr.laws.sums import _costs, _independent, _spectra
 from tests.interpreted import examples
 
 CASES = 20_000 if os.environ.get("SKLEARN_PROBSR_CASES") == "whole" else examples(600)
@@ -190,8 +189,7 @@ def test_claims_of_generated_models(part: int, counted: bool, monkeypatch: pytes
     So few values would be counted: half of the cases are searched on tables all the same.
     """
     if not counted:
-        for module in (tabled, _costs, _independent, _spectra):
-            monkeypatch.setattr(module, "are_few", lambda *_: False)
+        monkeypatch.setattr(tabled, "are_few", lambda *_: False)
     first = part + PARTS * counted
     words = [check(Generated(seed)) for seed in range(first, CASES, 2 * PARTS)]
     assert "minimum" in words

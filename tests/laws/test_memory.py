@@ -23,7 +23,7 @@ from sklearn_probsr.core import dispatch as _dispatch
 from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.independent import uniform
-from sklearn_probsr.laws.sums._spectra import Shared
+from sklearn_probsr.independent.unit_laws import Tables
 
 MEGABYTE = 2**20
 
@@ -117,9 +117,9 @@ def test_two_explainers_in_turn_build_tables_once(monkeypatch: pytest.MonkeyPatc
     """An explainer keeps its own law, whatever other laws push it out of the shared store."""
     rng = np.random.default_rng(2)
     built = []
-    of = Shared.of.__func__
+    make = Tables.__init__
     monkeypatch.setattr(
-        Shared, "of", classmethod(lambda cls, *args: built.append(args) or of(cls, *args))
+        Tables, "__init__", lambda self, *args: built.append(args) or make(self, *args)
     )
     monkeypatch.setattr(_dispatch, "_LAWS", Memo(1, lambda law: 2))  # room for the last one alone
     explainers = [

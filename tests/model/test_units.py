@@ -29,7 +29,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
-from sklearn_probsr.laws.sums import _spectra
+from sklearn_probsr.independent import unit_laws
 from sklearn_probsr.model.numbers import decimal_fraction
 from tests.interpreted import examples
 from tests.oracle import UnitCase
@@ -108,8 +108,7 @@ def test_spectra_never_say_more_than_is_true(drawn: Drawn, kind: str, delta: flo
     model, case, _ = drawn
     law, truth = laws_of(drawn, kind)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_spectra, "_FEW", 0)
-        patch.setattr(_spectra, "_MOST_CELLS", 2**12)
+        patch.setattr(unit_laws, "_FEW_UNITS", 0)
         reason = sufficient_reason(model, case.x, delta=delta, distribution=law)
     exact = truth(reason.features)
     assert Fraction(reason.guarantee.lower) <= exact <= Fraction(reason.guarantee.upper)

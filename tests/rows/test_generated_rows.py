@@ -30,8 +30,10 @@ from sklearn_probsr import (
     sufficient_reason,
 )
 from sklearn_probsr.exceptions import UnreachableError
-from sklearn_probsr.model import _sparse
+from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.results import SufficientReason
+from sklearn_probsr.rows import background
+from sklearn_probsr.rows import sparse as rows_sparse
 from tests.generated_rows import Question, decision, mask
 from tests.interpreted import cases
 
@@ -251,12 +253,15 @@ def test_samples_of_completions(part: int) -> None:
 def small_ones_stay_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sparse rows are not filled in for being small."""
     monkeypatch.setattr(_sparse, "_FEW_CELLS", -1)
+    monkeypatch.setattr(background, "FEW_GAINS", -1)
 
 
 @pytest.mark.usefixtures("small_ones_stay_sparse")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_sparse_rows(part: int) -> None:
+def test_sparse_rows(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same questions about rows that are told as a sparse matrix."""
+    if part % 2:  # no table of gains is made
+        monkeypatch.setattr(rows_sparse, "FEW_GAINS", -1)
     for seed in seeds(part, 10_000, 160, SPARSE):
         case = decision(seed)
         rng = draws(seed, 4)

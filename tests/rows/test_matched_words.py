@@ -30,7 +30,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.model import _sparse
+from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.rows import matching
 from sklearn_probsr.rows.matching_kernels import worth

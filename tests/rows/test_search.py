@@ -123,6 +123,42 @@ def test_the_cheapest_set_over_rows(seed: int, rivals: int):
     assert found == least
 
 
+@pytest.mark.parametrize("rivals", [1, 3])
+@pytest.mark.parametrize("seed", range(examples(60)))
+def test_sizes_that_are_refuted_across_rows_are_too_small(seed: int, rivals: int):
+    """Forms of what all rows lose are below the truth for all sets; many sizes are refuted."""
+    rng = np.random.default_rng([seed, 1])
+    n, h = int(rng.integers(1, 200)), int(rng.integers(2, 9))
+    margins = rng.integers(-40, 5, (rivals, n)).astype(np.float32) * int(rng.choice([1, 2000]))
+    gains = rng.integers(-9, 15, (h, rivals, n)).astype(np.float32) * int(rng.choice([1, 900]))
+    weights = rng.integers(1, 4, n) * int(rng.choice([1, 2**30]))
+    sets = [s for k in range(h + 1) for s in combinations(range(h), k)]
+    with_them = {s: margins + gains[list(s)].sum(axis=0) for s in sets}
+    lost = {s: int(weights[(m < 0).any(axis=0)].sum()) for s, m in with_them.items()}
+    spare = int(rng.choice([*lost.values()])) - int(rng.integers(0, 2))
+    if spare < 0:
+        return
+    least = min((len(s) for s in sets if lost[s] <= spare), default=h + 1)
+    rows = Rows(margins, gains, weights, weights.astype(np.float32), np.float32(0))
+    for most in range(1, h + 1):
+        search = Search(rows, Prices(np.ones(h, dtype=np.int64), 1, most, most), 2**25)
+        if search.lost[most] <= spare:
+            first = int(np.count_nonzero(search.lost > spare))
+            assert first <= search.least(first, most, spare) <= least
+
+
+def test_rows_that_disagree_are_refuted_together():
+    """Each row is kept by some single candidate, but no candidate keeps more than two rows."""
+    margins = np.full((1, 64), -10.0, dtype=np.float32)
+    gains = np.zeros((32, 1, 64), dtype=np.float32)
+    gains[np.arange(64) % 32, 0, np.arange(64)] = 10.0
+    ones = np.ones(64, dtype=np.int64)
+    rows = Rows(margins, gains, ones, ones.astype(np.float32), np.float32(0))
+    search = Search(rows, Prices(np.ones(32, dtype=np.int64), 1, 31, 31), 2**25)
+    assert int(np.count_nonzero(search.lost > 20)) == 1
+    assert search.least(1, 31, 20) == 22  # 22 keep 44 of 64
+
+
 def test_a_budget_of_cells_ends_a_search():
     """It says so, and goes on where it stopped when it is asked again."""
     rng = np.random.default_rng(0)

@@ -23,8 +23,9 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.model import _sparse
+from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.model.numbers import decimal_fraction
+from sklearn_probsr.rows import background as rows_background
 from sklearn_probsr.rows import sparse as rows_sparse
 from sklearn_probsr.rows.sparse import SparseCandidates, SparseLaw
 from tests.interpreted import examples
@@ -45,6 +46,7 @@ def small_ones_stay_sparse():
     """Nothing is filled in for being small, and no table of gains is made."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_sparse, "_FEW_CELLS", -1)
+        patch.setattr(rows_background, "FEW_GAINS", -1)
         patch.setattr(rows_sparse, "FEW_GAINS", -1)
         yield
 
@@ -96,7 +98,6 @@ def check(case: Any, delta: float) -> None:
     distribution = Background(sparse.csr_array(np.array(rows)), counts)
     law = law_of(model, distribution)
     assert isinstance(law, SparseLaw)
-    assert law.filled is None
     truth, level = shares(model, x, rows, counts), decimal_fraction(delta)
     for chosen, share in truth.items():
         assert guarantee(model, x, chosen, distribution=distribution).exact == share
@@ -142,7 +143,8 @@ def gains(rows: SparseCandidates) -> np.ndarray:
     """What each candidate adds to every margin, filled in: (h, rivals, n)."""
     view = rows._view
     moved = [view.fixed([u]).margins - view.case.margins for u in rows.units.tolist()]
-    return np.stack(moved)
+    assert not moved or (np.stack(moved) == view.gains(rows.units)).all()
+    return view.gains(rows.units)
 
 
 several = st.integers(2, 5).flatmap(lambda n: tables(classes=n))
@@ -157,7 +159,7 @@ def test_rows_need_what_their_largest_gains_say(case: Any, delta: float, most: i
         assert rows.least(most) in {0, most}
         return
     largest = np.maximum(-np.sort(-gains(rows), axis=0), 0)
-    margins, counts, found = rows._view.case.margins, rows._view.counts, most
+    margins, counts, found = rows._view.case.margins, rows._view.case.counts, most
     for size in range(most, -1, -1):
         reached = margins + largest[:size].sum(axis=0)
         if counts[(reached < 0).any(axis=0)].sum() <= rows.spare:
@@ -193,10 +195,10 @@ def plain_greed(rows: SparseCandidates, hinge: bool) -> list[int]:
     """Members as greed adds them, every one of them looked at in all rows."""
     view, order = rows._view, []
     margins, each = view.case.margins.copy(), gains(rows)
-    while view.counts @ (margins < 0).any(axis=0) > rows.spare:
+    while view.case.counts @ (margins < 0).any(axis=0) > rows.spare:
         low = (margins + each).min(axis=1)
-        left = -np.minimum(low, 0) @ view.counts
-        lost = np.zeros(len(left)) if hinge else (low < 0) @ view.counts
+        left = -np.minimum(low, 0) @ view.case.counts
+        lost = np.zeros(len(left)) if hinge else (low < 0) @ view.case.counts
         free = [j for j in range(len(left)) if j not in order]
         order.append(min(free, key=lambda j: (lost[j], left[j])))
         margins += each[order[-1]]
@@ -213,7 +215,8 @@ def test_greed_finds_sets_as_small_as_if_it_looked_at_every_word(hinge: bool):
         row = model.check_row(rows[[i]].toarray()[0])
         one = SparseCandidates(law.view(row), task)
         view = one._view
-        order = view.greedy(view.case, view.helps, None, one.spare, hinge)
+        ones = np.ones(len(row))
+        order = view.greedy(view.case, view.helps, ones, one.spare, hinge, len(row))
         lost = view.lost_along((), order)
         assert lost[-1] <= one.spare < lost[-2]
         own, plain = own + len(order), plain + len(plain_greed(one, hinge))

@@ -20,8 +20,9 @@ from sklearn_probsr import (
     sufficient_reason,
 )
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.model import _sparse
+from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.model.numbers import decimal_fraction
+from sklearn_probsr.rows import background
 from sklearn_probsr.rows.sparse import SparseLaw
 from tests.rules.printed import BINS, completions, read, worst
 from tests.strategies import DECIMALS, INTEGERS, KINDS, REALS
@@ -214,6 +215,7 @@ def test_rules_of_several_classes_over_uniform_completions(drawn, delta):
 def test_sparse_rows_have_the_rules_of_full_ones(classes, monkeypatch):
     """Words of documents: the same rules, counts and matches, with nothing filled in."""
     monkeypatch.setattr(_sparse, "_FEW_CELLS", -1)
+    monkeypatch.setattr(background, "FEW_GAINS", -1)
     rng = np.random.default_rng(classes)
     rows = (rng.random((60, 12)) < 0.25) * rng.integers(1, 4, (60, 12)).astype(float)
     units = [Unit.real(f"w{i}", i) for i in range(12)]
@@ -224,10 +226,8 @@ def test_sparse_rows_have_the_rules_of_full_ones(classes, monkeypatch):
         model = ArgmaxModel(weights, [0, 0.1, 0.2], units=units)
     for x in rows[:6]:
         reason = sufficient_reason(model, x, delta=0.8, distribution=Background(rows))
-        background = Background(sparse.csr_array(rows))
-        same = sufficient_reason(
-            model, x, delta=0.8, distribution=background, include=reason.features
-        )
+        told = Background(sparse.csr_array(rows))
+        same = sufficient_reason(model, x, delta=0.8, distribution=told, include=reason.features)
         assert same.size == reason.size
         rule, sparse_rule = reason.rule(), same.rule()
         assert isinstance(law_of(model, sparse_rule.distribution), SparseLaw)

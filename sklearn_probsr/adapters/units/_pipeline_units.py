@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,9 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.units import Unit
 
 __all__ = ["grouped", "make_units", "tried"]
+
+# States that are looked at together have so many numbers.
+_AT_ONCE = 2**20
 
 
 def grouped(bases: Sequence[Base]) -> dict[tuple[int, str, Hashable], list[int]]:
@@ -142,6 +145,7 @@ class _Trials:
     ) -> None:
         self.bases, self.raw_names, self.named = bases, raw_names, named
         self.domains: dict[int, Domain] = {}
+        self.fillers: dict[int, Any] = {}
         # Columns that one step makes of one raw column share their domain.
         distinct = {(base.raw, id(base.domain)): base.domain for base in (*bases, *others)}
         for (raw, _), domain in distinct.items():
@@ -161,27 +165,41 @@ class _Trials:
                 partial(self._run_one, raw, at),
                 partial(self._compared, raw),
             )
+        # A base column depends on one raw column, so all columns can be tried at once: first what
+        # their steps must take, then what they may refuse, one value of each column at a time.
         certain = {raw: candidates(self.domains[raw]) for raw in columns}
-        longest = max(map(len, certain.values()))
-        # A base column depends on one raw column, so all columns can be tried at once.
-        trials = {raw: _padded([c.value for c in tried], longest) for raw, tried in certain.items()}
-        at_once = self._run(trials, [i for at in columns.values() for i in at])
-        found, start = {}, 0
-        for raw, at in columns.items():
-            tried = [*certain[raw], *extras(self.domains[raw])]
-            states: list[NDArray[np.float64] | None] = [None] * len(tried)
-            if at_once is not None:
-                part = at_once[: len(certain[raw]), start : start + len(at)]
-                states[: len(part)] = list(part)
-            start += len(at)
-            for k, candidate in enumerate(tried):
-                if at_once is None or k >= len(certain[raw]):
-                    alone = self._run({raw: [candidate.value]}, at)
-                    states[k] = None if alone is None else alone[0]
-            found[raw] = [
-                (candidate, None if state is None else tuple(state.tolist()))
-                for candidate, state in zip(tried, states, strict=True)
-            ]
+        more = {raw: extras(self.domains[raw]) for raw in columns}
+        found = self._tried_together(columns, certain)
+        for k in range(max(map(len, more.values()))):
+            some = {raw: [rest[k]] for raw, rest in more.items() if k < len(rest)}
+            for raw, told in self._tried_together({r: columns[r] for r in some}, some).items():
+                found[raw] += told
+        return found
+
+    def _tried_together(
+        self, columns: dict[int, list[int]], tried: dict[int, list[Candidate]]
+    ) -> dict[int, list[tuple[Candidate, tuple[float, ...] | None]]]:
+        """Return what candidates become, by runs of many; alone, where a run is refused."""
+        longest = max(map(len, tried.values()))
+        trials = {raw: _padded([c.value for c in some], longest) for raw, some in tried.items()}
+        found = {}
+        for several in _in_turns(columns, longest):
+            at_once = self._run(trials, [i for raw in several for i in columns[raw]])
+            start = 0
+            for raw in several:
+                at, some = columns[raw], tried[raw]
+                states: list[Any] = [None] * len(some)
+                if at_once is not None:
+                    states = list(at_once[: len(some), start : start + len(at)])
+                else:
+                    for k, candidate in enumerate(some):
+                        alone = self._run({raw: [candidate.value]}, at)
+                        states[k] = None if alone is None else alone[0]
+                start += len(at)
+                found[raw] = [
+                    (candidate, None if state is None else tuple(state.tolist()))
+                    for candidate, state in zip(some, states, strict=True)
+                ]
         return found
 
     def _run(self, trials: dict[int, list[Any]], at: Sequence[int]) -> NDArray[np.float64] | None:
@@ -218,10 +236,13 @@ class _Trials:
 
     def _filler(self, raw: int) -> Any:
         """Return a value that the transformers take, for a column that is not on trial."""
-        domain = self.domains.get(raw, Domain())
-        if domain.typical:
-            return domain.typical[0]
-        return "" if raw in self.texts else candidates(domain)[0].value
+        if raw not in self.fillers:
+            domain = self.domains.get(raw, Domain())
+            if domain.typical:
+                self.fillers[raw] = domain.typical[0]
+            else:
+                self.fillers[raw] = "" if raw in self.texts else candidates(domain)[0].value
+        return self.fillers[raw]
 
     def _frame(self, columns: list[list[Any]]) -> Any:
         if self.named:
@@ -240,6 +261,17 @@ class _Trials:
             return array.astype(np.float64)
         except (TypeError, ValueError):
             return array
+
+
+def _in_turns(columns: dict[int, list[int]], rows: int) -> Iterator[list[int]]:
+    """Yield raw columns, together those whose states of so many rows take little memory."""
+    some: list[int] = []
+    for raw, at in columns.items():
+        if some and rows * (sum(len(columns[one]) for one in some) + len(at)) > _AT_ONCE:
+            yield some
+            some = []
+        some.append(raw)
+    yield some
 
 
 def _padded(values: list[Any], length: int) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain.frames._flagged_rows import Sifted, sift, warn_of
-from sklearn_probsr.explain.jobs._batches import Question
+from sklearn_probsr.explain.jobs import Question
 from sklearn_probsr.explain.questions._row_answers import RowAnswers, alternatives_table
 from sklearn_probsr.explain.questions._row_outlooks import outlooks_of
 from sklearn_probsr.explain.subjects._subject import Subject

@@ -14,7 +14,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.enclosure import lower_text
 from sklearn_probsr.results._inert_text import markdown
 from sklearn_probsr.results._listed import count
-from sklearn_probsr.results._notebook_html import bound, card, line, strong, table
+from sklearn_probsr.results.views import bound, card, line, strong, table
 from sklearn_probsr.rules._rule import Rule, Taken
 
 __all__ = ["RuleCover", "cover_by"]

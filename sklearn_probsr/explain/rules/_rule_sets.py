@@ -17,10 +17,10 @@ from sklearn_probsr.explain.frames._row_index import ByLabel
 from sklearn_probsr.explain.rules._rule_cover import RuleCover, cover_by
 from sklearn_probsr.model.enclosure import lower_text
 from sklearn_probsr.results._inert_text import markdown
-from sklearn_probsr.results._notebook_html import SHOWN_ROWS, bound, card, line, strong, table
 from sklearn_probsr.results._places import places
 from sklearn_probsr.results._reason import SufficientReason
 from sklearn_probsr.results._reasons import SufficientReasons
+from sklearn_probsr.results.views import SHOWN_ROWS, bound, card, line, strong, table
 from sklearn_probsr.rules._rule import Rule, Taken, taken_by
 from sklearn_probsr.rules._unit_values import Values
 

@@ -35,6 +35,12 @@ class AdaptedModel(Subject):
     def transform(self, raw: Any, name: str = "X") -> Any:
         return self.model.check_rows(self.adapted.computed(raw, name), name, self._remedy)
 
+    def background(self, data: Any) -> Any:
+        rows = self.adapted.computed(self.frame(data, "masker"), "masker")
+        if isinstance(rows, SparseRows):
+            return self.model.check_sparse(rows, "masker", self._remedy)
+        return self.model.check_rows(rows, "masker", self._remedy)
+
     def are_strange(self, raw: Any) -> NDArray[np.bool_]:
         return self.model.are_strange(self.adapted.computed(raw))
 

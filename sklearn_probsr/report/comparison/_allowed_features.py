@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.law import Law, Lengths
 from sklearn_probsr.core.options import Options, Task
-from sklearn_probsr.explain.jobs._batches import Question
+from sklearn_probsr.explain.jobs import Question
 from sklearn_probsr.model.numbers import exact_text
 from sklearn_probsr.results._listed import count, listed
 from sklearn_probsr.results._reasons import SufficientReasons

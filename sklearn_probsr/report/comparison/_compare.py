@@ -12,7 +12,7 @@ import numpy as np
 from sklearn_probsr.core.options import Options
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.explain._explainer import SufficientReasonExplainer
-from sklearn_probsr.explain.jobs._batches import Question
+from sklearn_probsr.explain.jobs import Question
 from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.report.comparison._allowed_features import certain, gaps, in_words
 from sklearn_probsr.report.comparison._comparison import Comparison

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sklearn_probsr.report.comparison._compared import Compared
 from sklearn_probsr.report.comparison._row_names import ids_of
 from sklearn_probsr.report.comparison._summary import cell
-from sklearn_probsr.results._notebook_html import SHOWN_ROWS, bound, bullets, card, line, table
+from sklearn_probsr.results.views import SHOWN_ROWS, bound, bullets, card, line, table
 
 __all__ = ["comparison_card"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import WORD, FeatureSets
 from sklearn_probsr.exceptions import UnreachableError
-from sklearn_probsr.explain.jobs._batches import Question
+from sklearn_probsr.explain.jobs import Question
 from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.results._reasons import SufficientReasons
 

@@ -18,7 +18,7 @@ from sklearn_probsr.distributions._completions import (
     Marginals,
 )
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain.frames._reason_frames import cost_columns
+from sklearn_probsr.explain.tables import cost_columns
 from sklearn_probsr.report.comparison._allowed_features import reached
 from sklearn_probsr.report.comparison._shap_columns import (
     columns_beside,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.explain.jobs._batches import Question
+from sklearn_probsr.explain.jobs import Question
 from sklearn_probsr.report.comparison._growth import Growth, grow
 from sklearn_probsr.report.comparison._wide_tables import Wide
 from sklearn_probsr.results._reasons import SufficientReasons

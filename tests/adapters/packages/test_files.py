@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import adapt
-from sklearn_probsr.cli._trusted_models import load_model
+from sklearn_probsr.cli.models import load_model
 from sklearn_probsr.exceptions import InvalidInputError
 from tests.adapters.packages.cases import TABLE, TWO
 

@@ -221,8 +221,7 @@ def test_what_cannot_be_asked():
     ):
         one.spark_schema(["who"])
     with refused(
-        "id_columns: Spark has no type for 'n', which is uint64 in pandas. Make it a text or a "
-        "number first."
+        "id_columns: Spark has no type for 'n', which is uint64. Make it a text or a number first."
     ):
         one.spark_schema({"n": "uint64"})
     with refused(

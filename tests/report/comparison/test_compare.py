@@ -26,7 +26,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.exceptions import InvalidInputError, UnreachableError
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.laws.sums._independent import IndependentLaw
+from sklearn_probsr.independent.law import TabledLaw
 from sklearn_probsr.report.comparison._growth import LEVELS
 from tests.oracle import UnitCase
 
@@ -236,7 +236,7 @@ def test_prefixes_by_spectra_agree_with_one_by_one(monkeypatch: pytest.MonkeyPat
     model, law = LinearModel(weights, float(weights @ data.mean(axis=0))), Marginals.fit(data)
     together = compare(model, data[:6], law).to_frame()
     # Without spectra of all units every set is looked at alone.
-    monkeypatch.setattr(IndependentLaw, "follow_together", lambda _, rows, *__: rows[:, 0] | True)
+    monkeypatch.setattr(TabledLaw, "follow_together", lambda _, rows, *__: rows[:, 0] | True)
     alone = compare(model, data[:6], law).to_frame()
     for name in ("abs_shap_size", "signed_shap_size"):
         assert together[name].tolist() == alone[name].tolist()
@@ -323,7 +323,7 @@ def test_what_dependence_matters_is_told_if_asked_for():
 
 def test_a_column_that_cannot_be_had_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Where certainty is not proved, the others are told, with the reason, everywhere."""
-    from sklearn_probsr.explain.jobs._batches import Question
+    from sklearn_probsr.explain.jobs import Question
 
     answer = Question.answer
 

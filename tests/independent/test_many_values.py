@@ -17,10 +17,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.extend import law_of
-from sklearn_probsr.independent.contributions import Listed
-from sklearn_probsr.laws.sums import _crowds
-from sklearn_probsr.laws.sums._crowd_costs import CrowdCosts
-from sklearn_probsr.laws.sums._crowds import Crowds
+from sklearn_probsr.independent import unit_laws
 from tests.interpreted import long_loops
 
 pytestmark = long_loops
@@ -28,7 +25,7 @@ pytestmark = long_loops
 
 @pytest.fixture
 def nothing_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_crowds, "_MOST_LISTED", 0)
+    monkeypatch.setattr(unit_laws, "_MOST_LISTED", 0)
 
 
 def real(weights, threshold, **settings) -> LinearModel:
@@ -92,8 +89,7 @@ def test_enclosures_contain_the_truth(kind: str):
         law = Marginals(rows, counts)
         x = rows[1] if trial < 2 else rng.permutation(rows.ravel())[:4]
         view = law_of(model, law).view(x)
-        varying = isinstance(view.contributions, Crowds)
-        assert varying
+        assert view.contributions.values is None
         for n in range(5):
             for fixed in combinations(range(4), n):
                 exact = truth(model, rows, counts, x, {f"x{j}" for j in fixed})
@@ -118,7 +114,7 @@ def test_units_of_several_columns():
     model = LinearModel([0.3, -0.2, 0.7, 1.5, 1.5], 0.3, units=units)
     law, x = Marginals(rows), rows[0]
     view = law_of(model, law).view(x)
-    assert isinstance(view, CrowdCosts)
+    assert view.contributions.values is None
     for fixed in ((), (0,), (1,), (0, 1)):
         exact = truth(model, rows, [1] * 6, x, {units[j].name for j in fixed})
         known = view.enclose(fixed)
@@ -172,7 +168,7 @@ def test_few_values_are_listed_however_many_rows():
     rows = rng.integers(0, 50, (20_000, 3)) / 10
     model = real([1.0, -2.0, 0.5], 0.7)
     law = law_of(model, Marginals.fit(rows))
-    assert isinstance(law.contributions, Listed)
+    assert law.contributions.values is not None
     assert law.view(rows[0]).enclose([0]).exact is not None
 
 
@@ -183,10 +179,10 @@ def test_many_rows_are_not_listed_and_agree_with_a_list(monkeypatch: pytest.Monk
     weights = rng.standard_normal(26)
     found = {}
     for most in (2**10, 2**14):
-        monkeypatch.setattr(_crowds, "_MOST_LISTED", most)
+        monkeypatch.setattr(unit_laws, "_MOST_LISTED", most)
         model = real(weights, 0.1)
         law = Marginals(rows, np.ones(80))
-        assert isinstance(law_of(model, law).contributions, Listed if most > 2**10 else Crowds)
+        assert (law_of(model, law).contributions.values is None) == (most == 2**10)
         found[most] = sufficient_reasons(model, asked, distribution=law, delta=0.9, prove=False)
     crowd, listed = found.values()
     assert (crowd.size == listed.size).all()

@@ -24,8 +24,6 @@ from sklearn_probsr.model.argmax import ArgmaxModel
 from sklearn_probsr.model.linear import LinearModel
 from sklearn_probsr.model.units import Unit
 
-__all__ = ["kept_in", "warm_up"]
-
 _D = 30
 _MATCHING = ("matching rows", "sparse matching rows")
 # Here a curve of 5,000 words is as many sums of 10 ms each.

@@ -4,21 +4,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, product
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_probsr.engines.sums import _finite
-from sklearn_probsr.engines.sums._finite import enclose_finite
-from sklearn_probsr.engines.sums._finite_fourier import fourier
-from sklearn_probsr.engines.sums._finite_sum import FiniteSum, Part
 from sklearn_probsr.extend import Enclosure
-from sklearn_probsr.independent.certainty import SubsetSum
-from sklearn_probsr.independent.level import ANY
-from sklearn_probsr.independent.uniform import enclose_sum as coins
+from sklearn_probsr.independent import exact as engines
+from sklearn_probsr.independent.exact import FiniteSum, Part, enclose_finite
 from tests.core.questions import contains
-from tests.interpreted import examples, long_loops
+from tests.interpreted import examples
 
 MAGNITUDES = st.sampled_from([1, 2, 3, 5, 7, 2**30, 2**30 + 1, 2**60, 2**61 - 1, 2**200, 10**300])
 
@@ -56,52 +50,18 @@ def truth(question: FiniteSum) -> Fraction:
 @settings(max_examples=examples(300))
 @given(st.lists(parts(), min_size=1, max_size=5), st.data())
 def test_every_engine_encloses(drawn: list[Part], data: st.DataObject):
-    """Closed form, lattice, counting, Fourier at several degrees, and the exact convolution."""
+    """Closed form, lattice, counting, and the exact convolution."""
     chosen = [data.draw(st.sampled_from(part.values)) for part in drawn]
     capacity = sum(chosen) + data.draw(st.integers(-1, 1))
     question = FiniteSum(drawn, 100, capacity)
     exact = truth(question)
-    assert _finite.convolution(question).exact == exact
-    assert contains(_finite.closed_form(question), exact)
+    assert engines._convolution(question).exact == exact
+    assert contains(engines._closed_form(question), exact)
     if 0 <= capacity < question.total:
-        assert contains(_finite.counted(question), exact)
+        assert contains(engines._counted(question), exact)
         if capacity < 2**20:
-            assert contains(_finite.lattice(question), exact)
-        for degree in (2**9, 2**12):
-            assert contains(fourier(question, ANY, 0.0, degree), exact)
+            assert contains(engines._lattice(question), exact)
     assert enclose_finite(question, None, 1e-4).exact == exact
-
-
-@long_loops
-@pytest.mark.parametrize("n", [30, 36])
-def test_counting_and_fourier_agree(n: int):
-    """Two engines that share no code enclose the same number."""
-    rng = np.random.default_rng(n)
-    values = sorted((int(v * 2**40) + 1 for v in rng.exponential(size=n)), reverse=True)
-    chances = rng.integers(10, 990, n).tolist()
-    mean = sum(v * p for v, p in zip(values, chances, strict=True)) // 1000
-    for shift in (-2, 0, 1, 3):
-        coins = [coin(v, p, 1000) for v, p in zip(values, chances, strict=True)]
-        question = FiniteSum(coins, 1000, mean + shift * 2**41)
-        counted = _finite.counted(question)
-        analysed = fourier(question, ANY, 1e-5, 2**15)
-        assert max(counted.lower, analysed.lower) <= min(counted.upper, analysed.upper)
-        assert counted.width < 1e-9
-        assert analysed.width < 1e-2
-
-
-@long_loops
-def test_fair_coins_agree_with_the_real_engine():
-    """With chances of 1/2 the complex bounds meet those of the cosines."""
-    rng = np.random.default_rng(0)
-    values = sorted((int(v) for v in rng.integers(1, 2**50, 200)), reverse=True)
-    capacity = sum(values) // 2 + 2**52
-    real = coins(SubsetSum(values, capacity), ANY, 1e-5, 2**17)
-    question = FiniteSum([coin(v, 1, 2) for v in values], 2, capacity)
-    found = enclose_finite(question, None, 1e-4)
-    assert max(found.lower, real.lower) <= min(found.upper, real.upper)
-    assert found.width <= 1e-4
-    assert (enclose_finite(question, Fraction(1, 2), 0.0) >= 0.5).decided
 
 
 @st.composite
@@ -121,12 +81,12 @@ def test_probabilities_below_the_smallest_normal_float_are_enclosed(
     coins = [coin(1, p * 10**398, 10**400) for p in chances]
     question = FiniteSum([*rares, *coins], 10**400, data.draw(st.integers(0, 4)))
     exact = truth(question)
-    assert contains(_finite.closed_form(question), exact)
-    assert contains(_finite.counted(question), exact)
-    assert contains(_finite.lattice(question), exact)
+    assert contains(engines._closed_form(question), exact)
+    assert contains(engines._counted(question), exact)
+    assert contains(engines._lattice(question), exact)
 
 
-@pytest.mark.parametrize("engine", [_finite.counted, _finite.lattice])
+@pytest.mark.parametrize("engine", [engines._counted, engines._lattice])
 def test_a_product_of_rare_chances(engine: Callable[[FiniteSum], Enclosure]):
     """Ten coins halve a subnormal product of two chances, and most of it comes back in a sum."""
     whole = 10**170

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_probsr.laws.sums._promises import promises
+from sklearn_probsr.independent.law import promises
 
 SMALL = st.integers(-4, 6)
 UNITS = st.lists(st.tuples(SMALL, st.integers(0, 5)), min_size=2, max_size=7)

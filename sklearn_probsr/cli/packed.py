@@ -12,29 +12,24 @@ import mmap
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.cli._paths import bearable
-from sklearn_probsr.cli._terminal_text import one_line
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.results.codec import UnsoundError
 
-__all__ = [
-    "check_parquet",
-    "framed",
-    "parquet_dataset",
-    "read_feather",
-    "read_parquet",
-    "reading",
-    "written_out",
-]
-
+# What a packed file may become: so many bytes, or so many times its size.
+_BEARABLE, _TIMES = 1 << 28, 50
 # What a cell takes in memory: a number, and an object of Python's.
 _NUMBER, _OBJECT = 8, 64
-# Fields of the header of a page.
+# Fields of the header of a page of Parquet.
 _SIZE, _PACKED = 2, 3
+
+
+def bearable(*files: Path) -> int:
+    """Return how many bytes files may take unpacked; more is made to fill the memory."""
+    return max(_BEARABLE, _TIMES * sum(path.stat().st_size for path in files))
 
 
 @contextmanager
@@ -47,7 +42,7 @@ def reading(path: Path, kind: str) -> Iterator[None]:
     except Exception as error:  # pyarrow has many errors of its own, some of them MemoryErrors
         if isinstance(error, OSError) and error.errno is not None:  # of the system
             raise
-        text = one_line(str(error)).rstrip(".")
+        text = " ".join(str(error).split()).rstrip(".")
         raise InvalidInputError(f"{path} cannot be read as {kind}: {text}.") from error
 
 
@@ -71,41 +66,25 @@ def _check_cells(path: Path, rows: int, types: list[Any]) -> None:
 
 def _width(kind: Any) -> int:
     """Return how many bytes a cell of a type takes at least, beside the text that it may be."""
-    import pyarrow as pa
+    from pyarrow import types
 
-    if pa.types.is_fixed_size_binary(kind):
+    if types.is_fixed_size_binary(kind):
         return _OBJECT + int(kind.byte_width)
-    numbers = pa.types.is_primitive(kind) and not (pa.types.is_date(kind) or pa.types.is_time(kind))
-    return _NUMBER if numbers or pa.types.is_dictionary(kind) or _is_text(kind) else _OBJECT
-
-
-def _is_view(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _is_bytes(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    numbers = types.is_primitive(kind) and not (types.is_date(kind) or types.is_time(kind))
+    text = types.is_string(kind) or types.is_large_string(kind)
+    return _NUMBER if numbers or types.is_dictionary(kind) or text else _OBJECT
 
 
 def framed(table: Any, exact: Collection[str] = ()) -> Any:
     """Return an Arrow table as a frame; whole numbers of ``exact`` columns are so beside gaps."""
     import pandas as pd
-    import pyarrow as pa
+    from pyarrow import types
 
-    frame = table.to_pandas()
+    frame = table.to_pandas().reset_index(drop=True)
     for k, field in enumerate(table.schema):
-        if field.name in exact and pa.types.is_integer(field.type) and table.column(k).null_count:
-            frame[field.name] = pd.Series(table.column(k).to_pylist(), frame.index, dtype=object)
+        if field.name in exact and types.is_integer(field.type) and table.column(k).null_count:
+            frame[field.name] = pd.Series(table.column(k).to_pylist(), dtype=object)
+    frame.columns = [str(name) for name in frame.columns]
     return frame
 
 
@@ -129,14 +108,14 @@ def _meant(cells: Any) -> int:
     kind, parts, size = cells.type, [], 0
     if isinstance(cells, pa.ExtensionArray):
         parts = [cells.storage]
-    elif _is_view(kind):
+    elif types.is_string_view(kind) or types.is_binary_view(kind):
         views = np.frombuffer(cells.buffers()[1], np.int32).reshape(-1, 4)
         size = int(views[cells.offset : cells.offset + len(cells), 0].sum(dtype=np.int64))
-    elif types.is_dictionary(kind) and (_is_text(kind.value_type) or _is_bytes(kind.value_type)):
-        lengths = compute.binary_length(cells.dictionary).cast(pa.int64())
-        size = compute.sum(lengths.take(cells.indices)).as_py() or 0
     elif types.is_dictionary(kind):
         parts = [cells.dictionary]
+        if not types.is_nested(kind.value_type) and not types.is_primitive(kind.value_type):
+            lengths = compute.binary_length(cells.dictionary).cast(pa.int64())
+            parts, size = [], compute.sum(lengths.take(cells.indices)).as_py() or 0
     elif types.is_map(kind):
         parts = [cells.keys, cells.items]
     elif types.is_struct(kind):
@@ -149,13 +128,6 @@ def _meant(cells: Any) -> int:
 
 
 # --- Parquet ---------------------------------------------------------------------------------
-
-
-def read_parquet(path: Path) -> Any:
-    """Return an Arrow table from a Parquet file, if what it unpacks to is bearable."""
-    check_parquet(path)
-    data, schema = parquet_dataset([path])
-    return written_out(data.to_table(), [path], schema)
 
 
 def check_parquet(path: Path, batch: int | None = None) -> None:
@@ -264,29 +236,23 @@ def parquet_dataset(files: list[Path], **root: str) -> tuple[Any, Any]:
     """
     import pyarrow as pa
     from pyarrow import dataset
+    from pyarrow.parquet import ParquetFile
 
     names = [str(path) for path in files]
+    texts: dict[str, None] = {}  # also inside of structures and lists
+    for path in files:
+        with ParquetFile(path) as file:
+            for column in map(file.schema.column, range(len(file.schema))):
+                if column.physical_type == "BYTE_ARRAY":
+                    texts[column.path] = None
     schema = dataset.dataset(names, format="parquet", partitioning="hive", **root).schema
-    how = dataset.ParquetFileFormat(dictionary_columns=_texts(files))
+    how = dataset.ParquetFileFormat(dictionary_columns=[*texts])
     # No reference becomes a view, which would be one as well.
     plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
     schema = pa.schema(
         [field.with_type(plain.get(field.type, field.type)) for field in schema], schema.metadata
     )
     return dataset.dataset(names, format=how, partitioning="hive", **root), schema
-
-
-def _texts(files: list[Path]) -> list[str]:
-    """Return where Parquet files have texts or bytes, also inside of structures and lists."""
-    from pyarrow.parquet import ParquetFile
-
-    found: dict[str, None] = {}
-    for path in files:
-        with ParquetFile(path) as file:
-            for column in map(file.schema.column, range(len(file.schema))):
-                if column.physical_type == "BYTE_ARRAY":
-                    found[column.path] = None
-    return [*found]
 
 
 # --- Feather ---------------------------------------------------------------------------------
@@ -300,27 +266,19 @@ def read_feather(path: Path) -> Any:
         if file.read(4) == b"FEA1":
             raise UnsoundError("it is of version 1. Write it again, as version 2 or as Parquet")
     with pa.OSFile(str(path)) as content, pa.ipc.open_file(content) as reader:
-        types = reader.schema.types
         rows = size = 0
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
-            for batch in _batches(held):
-                rows, size = rows + batch.rows, size + batch.size
-        _check_cells(path, rows, types)
+            for n, taken in _batches(held):
+                rows, size = rows + n, size + taken
+        _check_cells(path, rows, reader.schema.types)
         _check_bytes([path], size)
         table = reader.read_all()
     table.validate(full=True)
     return written_out(table, [path], table.schema)
 
 
-class _Batch(NamedTuple):
-    """How many rows a batch has, and how many bytes it takes."""
-
-    rows: int
-    size: int
-
-
-def _batches(file: mmap.mmap) -> Iterator[_Batch]:
-    """Yield what the batches are that the end of a file names; some may be named many times."""
+def _batches(file: mmap.mmap) -> Iterator[tuple[int, int]]:
+    """Yield rows and bytes of the batches that the end of a file names; some many times."""
     length = _number(file, len(file) - 10, 4)
     footer = _Record.at_root(file, len(file) - 10 - length)
     for field, is_rows in ((2, False), (3, True)):
@@ -344,7 +302,7 @@ def _batches(file: mmap.mmap) -> Iterator[_Batch]:
                 if length < 0:
                     raise UnsoundError("a buffer has no size")
                 size += length
-            yield _Batch(rows if is_rows else 0, size)
+            yield rows if is_rows else 0, size
 
 
 class _Record:

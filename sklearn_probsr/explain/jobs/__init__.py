@@ -1,1 +1,0 @@
-"""Jobs: many rows in pieces, which processes and machines can share."""
