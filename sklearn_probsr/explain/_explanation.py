@@ -223,12 +223,12 @@ class ReasonExplanation(shap.Explanation):
             return
         if values is None:
             values = values_of_reasons(reasons, base_values.ndim == 2)
-        self._fill(values, base_values, data, display_data, list(feature_names), output_names)
+        arrays = (values, base_values, data, display_data)
+        self._fill(arrays, list(feature_names), output_names)
 
-    def _fill(
-        self, values: Any, base: Any, data: Any, display: Any, names: Any, outputs: Any
-    ) -> None:
-        """Write down the fields that shap knows."""
+    def _fill(self, arrays: Any, names: Any, outputs: Any) -> None:
+        """Write down the fields that shap knows: values, base values, data, display data, names."""
+        values, base, data, display = arrays
         history, seconds = getattr(self, "op_history", []), getattr(self, "compute_time", None)
         several = None if isinstance(outputs, str) else outputs
         super().__init__(values, base_values=base, feature_names=names, output_names=several)
@@ -256,10 +256,10 @@ class ReasonExplanation(shap.Explanation):
             )
             display = None if sparse.display_data is None else sparse.display_data.toarray()
             data = sparse.data.toarray().astype(np.float64)
-            arrays: list[Any] = [values, sparse.base_values, data, display]
+            arrays: Any = (values, sparse.base_values, data, display)
             if self._single:
-                arrays = [None if array is None else array[0] for array in arrays]
-            self._fill(*arrays, *self._called)
+                arrays = tuple(None if array is None else array[0] for array in arrays)
+            self._fill(arrays, *self._called)
         return self._slicer
 
     @_s.setter
@@ -555,14 +555,15 @@ class ReasonExplanation(shap.Explanation):
             names = np.array(names, dtype=object)[units]
         if outputs is not None:
             called = np.array(called, dtype=object)[outputs]
-        twin._fill(
+        arrays = (
             _chosen(self.values, by_row + by_unit + by_class),
             _chosen(self.base_values, by_row + by_class),
             _chosen(self._s.data, by_row + by_unit),
             _chosen(self._s.display_data, by_row + by_unit),
-            names if isinstance(names, str) else list(names),
-            called if called is None or isinstance(called, str) else list(called),
         )
+        names = names if isinstance(names, str) else list(names)
+        called = called if called is None or isinstance(called, str) else list(called)
+        twin._fill(arrays, names, called)
         return twin
 
     def __copy__(self) -> ReasonExplanation:
@@ -982,7 +983,7 @@ def _chosen(array: Any, places: tuple[Any, ...]) -> Any:
     """Return what is at some places along each axis; None of all of them."""
     if array is None:
         return None
-    found = np.asarray(array)
+    found: Any = np.asarray(array)
     for axis in reversed(range(len(places))):
         if places[axis] is not None:
             found = found[(slice(None),) * axis + (places[axis],)]
