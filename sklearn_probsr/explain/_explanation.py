@@ -470,18 +470,19 @@ class ReasonExplanation(shap.Explanation):
     # --- brackets and copies --------------------------------------------------------------------
 
     def __getitem__(self, item: Any) -> Any:
-        rows, units, outputs = self._places(item if isinstance(item, tuple) else (item,))
+        rows, units, outputs = self._places(item)
         if self._sparse is None:
             return self._cut(rows, units, outputs)
         some = self._twin(rows)
         some._sparse, some._called = self._sparse.of_rows(rows, self._reasons.sets), self._called
         return some if units is None and outputs is None else some._cut(None, units, outputs)
 
-    def _places(self, items: tuple[Any, ...]) -> list[Any]:
+    def _places(self, asked: Any) -> list[Any]:
         """Return the places of rows, features and classes that brackets ask for.
 
         Each is a number, an array of numbers, or None: all of them.
         """
+        items = asked if isinstance(asked, tuple) else (asked,)
         n, k = len(self._reasons), np.shape(self.base_values)[-1:]
         axes: dict[int, tuple[int, Any]] = {} if self._single else {0: (n, None)}
         if np.ndim(self._unit_places):
@@ -496,10 +497,10 @@ class ReasonExplanation(shap.Explanation):
             raise IndexError(f"too many indices: there are {len(axes)} axes, got {len(items)}")
         found: list[Any] = [None, None, None]
         for (axis, (length, names)), item in zip(axes.items(), items, strict=False):
-            found[axis] = self._place(item, length, names)
+            found[axis] = self._place(item, length, names, asked)
         return found
 
-    def _place(self, item: Any, length: int, names: Any) -> Any:
+    def _place(self, item: Any, length: int, names: Any, brackets: Any) -> Any:
         """Return the places along one axis; ``names`` are what is there is called, if anything."""
         if isinstance(item, OpChain):
             item = item.apply(self)
@@ -513,7 +514,7 @@ class ReasonExplanation(shap.Explanation):
             if not {name for name in asked if isinstance(name, str)} <= known.keys():
                 raise InvalidInputError(
                     "brackets take the place of a row, then a feature, then a class, by place or "
-                    f"by name, got {item!r}. A row by its label is loc[label], a feature of all "
+                    f"by name, got {brackets!r}. A row by its label is loc[label], a feature of all "
                     "rows [:, name], a class [:, :, name]."
                 )
             asked = [known[name] if isinstance(name, str) else name for name in asked]
