@@ -125,6 +125,7 @@ class Case:
             "target": _class(model, found, label, "--class"),
             "versus": _class(model, found, versus, "--versus"),
             "feature_names": self.features if nameless else None,
+            "n_jobs": jobs,
         }
         if background == "uniform":
             self.replacement = "Unknown features are drawn at random, each value as often as any."

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-# So many lines of a table are printed.
-_LINES = 20
 # Costs are exact: one of a million digits would take all memory.
 _LEAST, _MOST = Decimal("1e-300"), Decimal("1e300")
 
@@ -168,110 +166,76 @@ def _ending(*endings: str) -> Callable[..., Path | None]:
     return check
 
 
+def _option(typed: str, about: str, **more: Any) -> Callable[[_Command], _Command]:
+    """Return an option as it is typed, "--rows N"; one without a value is there or not."""
+    if " " not in typed:
+        return click.option(typed, is_flag=True, help=about, **more)
+    *names, value = typed.split()
+    return click.option(*names, metavar=value, help=about, **more)
+
+
 _FILE = click.Path(path_type=Path)
 _INPUT = click.Path(exists=True, path_type=Path)
 _AT_LEAST_0, _AT_LEAST_1 = click.IntRange(min=0), click.IntRange(min=1)
+_OPEN = click.FloatRange(0, 1, min_open=True, max_open=True)
+_PROVE, _ON_ERROR = click.Choice(["auto", "yes", "no"]), click.Choice(["raise", "skip"])
+_SHOWN: dict[str, Any] = {"show_default": True}
+_MANY: dict[str, Any] = {"multiple": True}
 _OPTIONS = [
     click.argument("model", type=_INPUT),
     click.argument("data", type=_INPUT),
-    click.option("--target", metavar="COL", help="The column of the true class, no feature."),
-    click.option("--id", metavar="COL", help="The column of what rows are called, no feature."),
-    click.option("--drop", metavar="COL", multiple=True, help="A column that is no feature."),
-    click.option(
-        "--background",
-        metavar="FILE",
-        help="Rows that replace unknown features (those of DATA), or the word uniform.",
-    ),
-    click.option(
-        "--independent",
-        is_flag=True,
-        help="Replace features each by itself, not together by those of a row.",
-    ),
-    click.option(
-        "--sample",
+    _option("--target COL", "The column of the true class, no feature."),
+    _option("--id COL", "The column of what rows are called, no feature."),
+    _option("--drop COL", "A column that is no feature.", **_MANY),
+    _option("--background FILE", "Rows that replace unknown features (DATA), or uniform."),
+    _option("--independent", "Replace features each by itself, not together by a row's."),
+    _option(
+        "--sample N",
+        "Search on so many of these rows, drawn at random; guarantees are counted over all.",
         type=_AT_LEAST_1,
-        metavar="N",
-        help="Search on so many of these rows, drawn at random; guarantees are counted over all.",
     ),
-    click.option(
-        "--delta",
+    _option(
+        "--delta P",
+        "The probability to guarantee.",
         type=click.FloatRange(0, 1),
         default=0.95,
-        show_default=True,
-        metavar="P",
-        help="The probability to guarantee.",
+        **_SHOWN,
     ),
-    click.option(
-        "--include", metavar="NAME", multiple=True, help="A feature that every reason must have."
-    ),
-    click.option(
-        "--exclude", metavar="NAME", multiple=True, help="A feature that no reason may have."
-    ),
-    click.option(
-        "--max-size",
-        type=_AT_LEAST_0,
-        metavar="N",
-        help="The most features that a reason may have.",
-    ),
-    click.option(
-        "--cost",
-        metavar="NAME=NUMBER",
-        multiple=True,
+    _option("--include NAME", "A feature that every reason must have.", **_MANY),
+    _option("--exclude NAME", "A feature that no reason may have.", **_MANY),
+    _option("--max-size N", "The most features that a reason may have.", type=_AT_LEAST_0),
+    _option(
+        "--cost NAME=NUMBER",
+        "What it costs to know a feature (1): the cheapest reasons are looked for.",
         callback=_cost,
-        help="What it costs to know a feature (1): the cheapest reasons are looked for.",
+        **_MANY,
     ),
-    click.option(
-        "--class", "label", metavar="C", help="Of more than two classes, the one to explain."
-    ),
-    click.option("--versus", metavar="C", help="And the one to compare it with."),
-    click.option(
-        "--present-only",
-        is_flag=True,
-        help="Choose features that are there: words that occur, numbers other than 0.",
-    ),
-    click.option(
-        "--supporting-only",
-        is_flag=True,
-        help="Choose facts that speak for the class, by more than they do on average.",
-    ),
-    click.option(
-        "--epsilon",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        metavar="E",
-        help="How far below P a guarantee may be (not at all).",
-    ),
-    click.option(
-        "--prove",
-        type=click.Choice(["auto", "yes", "no"]),
+    _option("--class label C", "Of more than two classes, the one to explain."),
+    _option("--versus C", "And the one to compare it with."),
+    _option("--present-only", "Choose features that are there: words that occur, numbers not 0."),
+    _option("--supporting-only", "Choose facts that speak for the class, more than on average."),
+    _option("--epsilon E", "How far below P a guarantee may be (not at all).", type=_OPEN),
+    _option(
+        "--prove auto|yes|no",
+        "How hard to try to prove that no smaller set will do.",
+        type=_PROVE,
         default="auto",
-        show_default=True,
         callback=_proof,
-        help="How hard to try to prove that no smaller set will do.",
+        **_SHOWN,
     ),
-    click.option("--jobs", type=int, metavar="N", help="How many processes share the rows (1)."),
-    click.option(
-        "--on-error",
-        type=click.Choice(["raise", "skip"]),
+    _option("--jobs N", "How many processes share the rows (1); -1: all cores.", type=int),
+    _option(
+        "--on-error raise|skip",
+        "What becomes of a row that the model does not take: an error, or no reason.",
+        type=_ON_ERROR,
         default="raise",
-        show_default=True,
-        help="What becomes of a row that the model does not take: an error, or no reason.",
+        **_SHOWN,
     ),
-    click.option(
-        "--rows", type=_AT_LEAST_1, metavar="N", help="Explain only the first N rows (all)."
-    ),
-    click.option(
-        "--sep",
-        metavar="CHAR",
-        callback=_separator,
-        help="What separates the fields of a CSV (,).",
-    ),
-    click.option("--trust", metavar="TYPE", multiple=True, help="A type that MODEL may hold."),
-    click.option(
-        "--trust-pickle",
-        is_flag=True,
-        help="Load MODEL though it is a pickle, which can run any code.",
-    ),
-    click.option("--force", is_flag=True, help="Overwrite FILE if it is there."),
+    _option("--rows N", "Explain only the first N rows (all).", type=_AT_LEAST_1),
+    _option("--sep CHAR", "What separates the fields of a CSV (,).", callback=_separator),
+    _option("--trust TYPE", "A type that MODEL may hold.", **_MANY),
+    _option("--trust-pickle", "Load MODEL though it is a pickle, which can run any code."),
+    _option("--force", "Overwrite FILE if it is there."),
 ]
 
 
@@ -283,8 +247,7 @@ def _asking(command: _Command) -> _Command:
 
 
 def _debug(command: _Command) -> _Command:
-    about = "Show where an error is from."
-    return click.option("--debug", is_flag=True, expose_value=False, help=about)(command)
+    return _option("--debug", "Show where an error is from.", expose_value=False)(command)
 
 
 # --- commands --------------------------------------------------------------------------------
@@ -320,26 +283,22 @@ def _group() -> None:
 
 @_group.command(epilog=_EXPLAIN)
 @_asking
-@click.option(
-    "--row",
-    "numbers",
+@_option(
+    "--row numbers N",
+    "A row of DATA, in words; the first is 0. May be repeated.",
     type=_AT_LEAST_0,
-    metavar="N",
-    multiple=True,
-    help="A row of DATA, in words; the first is 0. May be repeated.",
+    **_MANY,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a row.")
-@click.option(
-    "-o",
-    "--output",
+@_option("--json", "Print a JSON object a row.")
+@_option(
+    "-o --output FILE",
+    "Write a table: .csv or .parquet.",
     type=_FILE,
-    metavar="FILE",
     callback=_ending(".csv", ".parquet"),
-    help="Write a table: .csv or .parquet.",
 )
 @_debug
 def explain(
-    numbers: Sequence[int], as_json: bool, output: Path | None, force: bool, **asked: Any
+    numbers: Sequence[int], json: bool, output: Path | None, force: bool, **asked: Any
 ) -> None:
     """Say why rows got their class: the few features that settle it, and how sure that is.
 
@@ -348,16 +307,16 @@ def explain(
     """
     if numbers and asked["rows"] is not None:
         raise click.UsageError("--row and --rows exclude each other. Leave one of them out.")
-    if as_json and output is not None:
+    if json and output is not None:
         raise click.UsageError("--json prints and -o writes. Leave one of them out.")
     case = _case(asked, output, force)
     from sklearn_probsr.cli import told
 
-    if numbers and not as_json and output is None:
+    if numbers and not json and output is None:
         _say(f"{case.replacement}\n\n{told.in_words(case, *case.explained(numbers))}")
         return
     tables, seen = case.told(numbers), told.Summary()
-    if as_json:
+    if json:
         for table in tables:
             for line in told.json_lines(table):
                 click.echo(line)
@@ -368,25 +327,20 @@ def explain(
         _write(output, lambda file: told.write(kept, output.suffix, schema, file))
         _say(f"{case.replacement}\n{seen.text(case)}\nWritten to {output}.")
         return
-    first = [seen.count(table) for table in tables]
-    _say(f"{case.replacement}\n{seen.text(case)}\n\n{told.printed(first, _LINES)}")
+    for table in tables:
+        seen.count(table)
+    _say(f"{case.replacement}\n{seen.text(case)}\n\n{seen.printed()}")
 
 
 @_group.command(epilog=_COMPARE)
 @_asking
-@click.option(
-    "--dependence",
-    is_flag=True,
-    help="Say also what it matters that features depend on each other, which takes longer.",
-)
-@click.option("--title", metavar="TEXT", help="The title of the page.")
-@click.option(
-    "-o",
-    "--output",
+@_option("--dependence", "Say what it matters that features depend on each other; slower.")
+@_option("--title TEXT", "The title of the page.")
+@_option(
+    "-o --output FILE",
+    "Write a page (.html), or a table: .csv or .parquet.",
     type=_FILE,
-    metavar="FILE",
     callback=_ending(".html", ".csv", ".parquet"),
-    help="Write a page (.html), or a table: .csv or .parquet.",
 )
 @_debug
 def compare(
@@ -401,14 +355,15 @@ def compare(
     from sklearn_probsr.cli import told
     from sklearn_probsr.results._inert_text import writable
 
-    found, table = case.compared(dependence)
+    with _quietly():
+        found, table = case.compared(dependence)
     seen = told.Summary()
     seen.count(table)
     if output is None:
         _say("\n".join(filter(None, [case.replacement, seen.accuracy(case), found.to_markdown()])))
         return
     if output.suffix.lower() == ".html":
-        with _writing(output):  # a page searches for more, so this may last as well
+        with _quietly(), _writing(output):  # a page searches for more, so this may last as well
             found.to_html(output, title=None if title is None else writable(title))
     else:
         _write(output, lambda file: told.write([table], output.suffix, None, file))
@@ -479,6 +434,16 @@ def _write(path: Path, write: Callable[[Any], Any]) -> None:
 
     with _writing(path):
         atomically(path, write)
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep a progress bar out of files: it is for terminals."""
+    if sys.stderr.isatty():
+        yield
+        return
+    with contextlib.redirect_stderr(io.StringIO()):
+        yield
 
 
 @contextlib.contextmanager

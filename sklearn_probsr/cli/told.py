@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -17,24 +18,27 @@ from sklearn_probsr.model.numbers import exact_text, value_text, without_roundin
 from sklearn_probsr.results._inert_text import csv_text
 from sklearn_probsr.results._listed import count
 
-# So many features are shown beside those of the reason.
-_SHOWN = 10
+# So many features are shown beside those of the reason, and so many lines of a table printed.
+_SHOWN, _LINES = 10, 20
 
 
 class Summary:
     """What there is to say of all rows, counted while their tables go by."""
 
     def __init__(self) -> None:
+        self._first: list[Any] = []
         self._sizes: list[Any] = []
-        self._claims: list[Any] = []
+        self._claims: Counter[str] = Counter()
         self._rows = self._known = self._right = 0
 
     def count(self, table: Any) -> Any:
         """Count the rows of a table, and return it."""
         fine = table[table["status"] == "ok"]
+        if self._rows < _LINES:
+            self._first.append(table.head(_LINES - self._rows))
         self._rows += len(table)
-        self._sizes.append(fine["reason_size"].to_numpy(dtype=float))
-        self._claims.append(fine["minimality"].to_numpy())
+        self._sizes.append(fine["reason_size"].to_numpy(dtype=np.int32))
+        self._claims.update(fine["minimality"])
         if "truth" in table:
             pairs = table.loc[table["truth"].notna() & table["prediction"].notna()]
             same = pairs["truth"].map(label_text) == pairs["prediction"].map(label_text)
@@ -55,14 +59,14 @@ class Summary:
     def text(self, case: Case) -> str:
         """Say how many features it takes."""
         explainer, sizes = case.explainer, np.concatenate(self._sizes)
-        claims, delta = np.concatenate(self._claims), exact_text(case.explainer.delta)
+        delta = exact_text(explainer.delta)
         lines = [
             self.accuracy(case),
             f"{count(self._rows, 'row')} of {case.data}, delta = {delta}, over "
             f"{explainer.distribution}.",
         ]
         if len(sizes):
-            proved, best = np.mean(claims == "minimum"), np.mean(claims == "best-of-size")
+            proved, best = (self._claims[c] / len(sizes) for c in ("minimum", "best-of-size"))
             small = "small" if explainer.cost is None else "cheap"
             those = "".join(f", among sets {text}" for text in explainer.scope.column.values())
             short = f" In {best:.0%} of the rows no set found surely reaches {delta}."
@@ -74,6 +78,19 @@ class Summary:
         if len(sizes) < self._rows:
             lines.append(f"{self._rows - len(sizes)} of the rows have none; their status says why.")
         return "\n".join(filter(None, lines))
+
+    def printed(self) -> str:
+        """Return the first rows as a terminal shows them."""
+        table = pd.concat(self._first, ignore_index=True)
+        # What is the same in all rows is said in the summary.
+        left_out = ["reason_values", "guarantee_upper", "scope", "size_lower", "cost_lower"]
+        shown = table.drop(columns=[*left_out, "message"], errors="ignore")
+        shown["reason"] = shown["reason"].map("; ".join)
+        shown["guarantee_lower"] = [lower_text(value, 4) for value in shown["guarantee_lower"]]
+        cells = shown.map(lambda value: "" if pd.isna(value) else _words(value))
+        text = cells.rename(columns=_words).to_string(index=False, max_colwidth=60)
+        left = self._rows - len(table)
+        return f"{text}\n\n{left:,} more rows: -o FILE writes all of them." if left else text
 
 
 def write(tables: Iterable[Any], ending: str, schema: Any, file: IO[bytes]) -> None:
@@ -112,22 +129,6 @@ def _plain(value: Any) -> Any:
     if value is pd.NaT or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def printed(tables: Sequence[Any], most: int) -> str:
-    """Return the first rows of some tables as a terminal shows them."""
-    n = sum(map(len, tables))
-    table = pd.concat([part.head(most) for part in tables[:most]], ignore_index=True).head(most)
-    # What is the same in all rows is said in the summary.
-    left_out = ["reason_values", "guarantee_upper", "scope", "size_lower", "cost_lower", "message"]
-    shown = table.drop(columns=left_out, errors="ignore")
-    shown["reason"] = shown["reason"].map("; ".join)
-    shown["guarantee_lower"] = [lower_text(value, 4) for value in shown["guarantee_lower"]]
-    cells = shown.map(lambda value: "" if pd.isna(value) else " ".join(str(value).split()))
-    cells.columns = [" ".join(name.split()) for name in cells.columns]
-    text = cells.to_string(index=False, max_colwidth=60)
-    left = n - len(table)
-    return f"{text}\n\n{left:,} more rows: -o FILE writes all of them." if left > 0 else text
 
 
 # --- words -----------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import skops.io
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_probsr import __version__
+from sklearn_probsr import __main__, __version__
 from sklearn_probsr.cli import warm_up
 from sklearn_probsr.cli.main import main
 from sklearn_probsr.cli.models import ALLOWED
@@ -98,6 +98,17 @@ def test_wrong_usage(run, typed, message):
     assert message in done.err
     assert done.err.startswith("Usage: sklearn-probsr ")
     assert sorted(Path().iterdir()) == before
+
+
+def test_what_is_missing_is_told(monkeypatch, capsys):
+    """Without the libraries of the command line it says which to install."""
+    monkeypatch.setitem(sys.modules, "sklearn_probsr.cli.main", None)
+    monkeypatch.delitem(sys.modules, "sklearn_probsr.cli.main")
+    monkeypatch.setitem(sys.modules, "click", None)
+    assert __main__.main() == 1
+    assert capsys.readouterr().err == (
+        "Error: click is not installed. Run: pip install click pyarrow skops\n"
+    )
 
 
 # --- explain ---------------------------------------------------------------------------------

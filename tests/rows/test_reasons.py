@@ -401,9 +401,9 @@ def test_hundreds_of_sizes_cost_no_look_each(monkeypatch: pytest.MonkeyPatch):
         plain(self, *args)
 
     monkeypatch.setattr(Search, "__init__", noted)
-    d = 1000
+    d = 1500
     rows = np.random.default_rng(0).normal(-0.3, 0.3, (10, d))
-    model = LinearModel(np.ones(d), -150, units=[Unit.real(f"x{j}", j) for j in range(d)])
+    model = LinearModel(np.ones(d), -225, units=[Unit.real(f"x{j}", j) for j in range(d)])
     found = sufficient_reason(model, np.zeros(d), delta=0.9, distribution=Background(rows))
     assert found.minimality == "locally-minimal"
     assert found.size - found.size_lower > 100
