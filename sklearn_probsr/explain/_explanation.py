@@ -500,7 +500,7 @@ class ReasonExplanation(shap.Explanation):
             found[axis] = self._place(item, length, names, asked)
         return found
 
-    def _place(self, item: Any, length: int, names: Any, brackets: Any) -> Any:
+    def _place(self, item: Any, length: int, names: Any, whole: Any) -> Any:
         """Return the places along one axis; ``names`` are what is there is called, if anything."""
         if isinstance(item, OpChain):
             item = item.apply(self)
@@ -514,7 +514,7 @@ class ReasonExplanation(shap.Explanation):
             if not {name for name in asked if isinstance(name, str)} <= known.keys():
                 raise InvalidInputError(
                     "brackets take the place of a row, then a feature, then a class, by place or "
-                    f"by name, got {brackets!r}. A row by its label is loc[label], a feature of all "
+                    f"by name, got {whole!r}. A row by its label is loc[label], a feature of all "
                     "rows [:, name], a class [:, :, name]."
                 )
             asked = [known[name] if isinstance(name, str) else name for name in asked]
