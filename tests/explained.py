@@ -1,6 +1,9 @@
 """Explainers and explanations that several tests look at: binary, raw and mixed columns."""
 
+import json
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,3 +106,13 @@ def same_reasons(first: Any, second: Any) -> bool:
         and np.array_equal(first.data, second.data, equal_nan=True)
         and list(first.feature_names) == list(second.feature_names)
     )
+
+
+def change_file(path: Path, change: Callable[[Any], Any]) -> None:
+    """Change what the JSON text in the file of an explanation says."""
+    with np.load(path) as file:
+        held = dict(file)
+    meta = json.loads(held["meta"].tobytes())
+    change(meta)
+    held["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    np.savez_compressed(path, **held)

@@ -33,7 +33,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.jobs import progress
 from sklearn_probsr.model.numbers import listing
 from sklearn_probsr.report.comparison._compare import compare_explained
-from sklearn_probsr.results._checked_json import refusing
+from sklearn_probsr.results.codec import refusing
 
 # Into how many parts for each job the rows are cut, of at least so many rows.
 _PARTS, _FEWEST = 16, 32

@@ -430,7 +430,7 @@ def _check_output(path: Path, force: bool, inputs: Iterable[Path]) -> None:
 
 def _write(path: Path, write: Callable[[Any], Any]) -> None:
     """Let something write a file, which appears when it is whole."""
-    from sklearn_probsr.results._archive import atomically
+    from sklearn_probsr.results.codec import atomically
 
     with _writing(path):
         atomically(path, write)

@@ -23,7 +23,7 @@ import numpy as np
 
 from sklearn_probsr.cli.packed import bearable
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.results._checked_json import UnsoundError, refusing, shown
+from sklearn_probsr.results.codec import UnsoundError, refusing, shown
 
 # skops itself trusts scikit-learn's estimators, NumPy's ufuncs and scalar types, and containers.
 # These are the other parts of scikit-learn's and NumPy's own that the models which can be explained

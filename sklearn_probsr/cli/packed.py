@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.results._checked_json import UnsoundError
+from sklearn_probsr.results.codec import UnsoundError
 
 # What a packed file may become: so many bytes, or so many times its size.
 _BEARABLE, _TIMES = 1 << 28, 50

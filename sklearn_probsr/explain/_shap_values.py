@@ -7,12 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.results._reasons import SufficientReasons
 
-__all__ = ["expected_scores", "values_inside", "values_of_reasons", "values_of_rows"]
+__all__ = [
+    "expected_scores",
+    "filled_values",
+    "values_inside",
+    "values_of_reasons",
+    "values_of_rows",
+]
 
 
 def expected_scores(law: Law) -> Any:
@@ -76,3 +83,10 @@ def values_inside(reasons: SufficientReasons, by_class: bool) -> NDArray[np.floa
     own = model.winners(reasons.rows)[at] if model.by_class else np.zeros(len(at), dtype=np.intp)
     found: NDArray[np.float64] = values[np.arange(len(at)), own]
     return found
+
+
+def filled_values(sets: FeatureSets, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values of the features of reasons as a table, with zeros for all others."""
+    table = np.zeros((len(sets), sets.width, *values.shape[1:]))
+    table[np.repeat(np.arange(len(sets)), sets.sizes), sets.features] = values
+    return table

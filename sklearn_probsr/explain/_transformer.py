@@ -191,8 +191,8 @@ class SufficientReasonTransformer(MetaEstimatorMixin, TransformerMixin, BaseEsti
             rows: NDArray[np.float64] = np.where(reasons.reason_mask, reasons.data, np.nan)
             return rows
         found = reasons.of_prediction().reason_only
-        if found._pending is not None:  # large sparse rows, of which no table is made
-            kept = found._pending.sparse_values()
+        if found._sparse is not None:  # large sparse rows, of which no table is made
+            kept = found._sparse.matrix(found.reasons.sets)
             if self.output == "mask":
                 kept.data = np.ones_like(kept.data)
             else:

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._row_index import ByLabel
 from sklearn_probsr.model.enclosure import Enclosure
-from sklearn_probsr.results._archive import plain_value
 from sklearn_probsr.results._places import places
+from sklearn_probsr.results.codec import plain_value
 
 __all__ = ["CodedRow", "ReasonCodes"]
 

@@ -19,8 +19,8 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_probsr import SufficientReasonExplainer
 from sklearn_probsr.cli import cases
-from sklearn_probsr.results._archive import _machine, atomically
 from sklearn_probsr.results._inert_text import csv_cell, csv_text, writable
+from sklearn_probsr.results.codec import _machine, atomically
 from tests.cli.conftest import NAMES
 from tests.explained import mixed, people
 
@@ -384,7 +384,7 @@ def test_what_a_kill_has_left_goes_with_the_next_run(tmp_path):
     for path in tmp_path.iterdir():
         path.unlink()
     code = (
-        "import os, pathlib, sys; from sklearn_probsr.results._archive import atomically;"
+        "import os, pathlib, sys; from sklearn_probsr.results.codec import atomically;"
         "atomically(pathlib.Path('r.csv'), lambda file: os._exit(9))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import shap
-from slicer import Obj, Slicer
 
 from sklearn_probsr import LinearModel, ReasonExplanation, SufficientReasonExplainer, Unit
 
@@ -83,17 +82,19 @@ def test_an_explanation_forgets_its_subclass():
     assert type(ours[0]) is type(ours[:2]) is type(copy.copy(ours)) is ReasonExplanation
 
 
-def test_the_slicer_can_be_rebuilt_from_what_it_tracks():
-    """Objects and aliases with their dimensions; None must be wrapped anew."""
-    first = Slicer(values=np.arange(6).reshape(2, 3), names=None)
-    first.extra = Obj(np.array([7, 8]), [0])
-    tracked = dict(first._iter_tracked(include_aliases=True))
-    assert set(tracked) >= {"values", "extra"}
-    fields = {name: Obj(None) if item.o is None else item for name, item in tracked.items()}
-    again = Slicer.from_slicer(**fields)
-    assert again[1].extra == 8
-    assert again[1].values.tolist() == [3, 4, 5]
-    assert again[:, 1].extra.tolist() == [7, 8]
+def test_brackets_of_ours_are_those_of_shap():
+    """Places, names, masks and lists choose the same values."""
+    ours = reasons(8)
+    theirs = shap.Explanation(
+        ours.values, ours.base_values, ours.data, feature_names=list(ours.feature_names)
+    )
+    for item in (
+        3, -1, slice(1, 5), [2, 0], np.arange(8) % 2 == 0, (0, 1), (slice(None), "smoker"),
+        (slice(2, 6), ["smoker", "age ≥ 50"]), (..., 2), (4, slice(0, 2)),
+    ):  # fmt: skip
+        for name in ("values", "base_values", "data"):
+            found, expected = (getattr(each[item], name) for each in (ours, theirs))
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_operators_pass_through_three_methods():
@@ -120,7 +121,7 @@ def test_an_explanation_of_no_rows_has_no_base():
 
 
 def test_explanations_can_be_pickled():
-    """With the slicer that holds the fields."""
+    """With the reasons of their rows."""
     found = pickle.loads(pickle.dumps(reasons(5)))
     assert found.reason_mask.shape == (5, 4)
     assert found[1].reason_mask.shape == (4,)

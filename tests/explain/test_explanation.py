@@ -443,8 +443,8 @@ def test_files_hold_no_pickle(tmp_path: Path):
     with np.load(path, allow_pickle=False) as archive:
         assert not any(archive[name].dtype.hasobject for name in archive.files)
         meta = json.loads(archive["meta"].tobytes())
-    assert meta["format"] == "sklearn-probsr reasons 8"
-    assert meta["texts"]["feature_names"] == ["age", "job", "savings", "smoker"]
+    assert meta["format"] == "sklearn-probsr reasons 9"
+    assert meta["model"]["names"] == ["age", "job", "savings", "smoker"]
 
 
 def test_no_file_is_an_error_of_the_system(tmp_path: Path):

@@ -275,13 +275,13 @@ def test_values_of_sparse_rows_are_made_when_asked_for(classes: int, tmp_path: P
     assert peak < 100 * d * 8 / 4  # a quarter of what all values of one output would take
     scores = model.decision_function(X[[3]])[0]
     for one in parts:
-        assert one._pending is not None
+        assert one._slicer is None
         np.testing.assert_allclose(one.base_values + one.values.sum(axis=0), scores, atol=1e-8)
-    assert only._pending is not None
+    assert only._slicer is None
     inside = only[3].values.any(axis=-1) if classes == 3 else only[3].values != 0
     assert inside.sum() == found.reason_size[3]
     assert pickle.loads(pickle.dumps(found))[3].values.tolist() == found[3].values.tolist()
-    assert own._pending is not None
+    assert own._slicer is None
     assert own[5].base_values + own[5].values.sum() == pytest.approx(
         model.decision_function(X[[5]]).max() if classes == 3 else model.decision_function(X[[5]])
     )

@@ -51,7 +51,7 @@ def test_words_beside_numbers_are_explained_as_filled_in(
     explainer = SufficientReasonExplainer(model, X, delta=0.8)
     assert isinstance(explainer.distribution.rows, SparseRows)
     found = explainer(X[:8])
-    assert found._pending is not None
+    assert found._slicer is None
     assert [r.facts for r in found.reasons] == [r.facts for r in dense.reasons]
     np.testing.assert_array_equal(found.guarantee_lower, dense.guarantee_lower)
     np.testing.assert_allclose(found.values, dense.values, atol=1e-12)
@@ -63,7 +63,7 @@ def test_words_beside_numbers_are_explained_as_filled_in(
     odd = X[:8].assign(note=X["note"][:8].astype(object).where(X.index[:8] != 3, None))
     with pytest.warns(UserWarning, match="^1 of 8 rows could not"):
         flagged = explainer(odd)
-    assert flagged._pending is not None
+    assert flagged._slicer is None
     assert flagged.reasons[5].facts == dense.reasons[5].facts
 
 
@@ -99,4 +99,4 @@ def test_nothing_of_the_size_of_rows_times_words_is_made_beside_numbers():
         assert tracemalloc.get_traced_memory()[1] < 60e6
     finally:
         tracemalloc.stop()
-    assert found._pending is not None
+    assert found._slicer is None

@@ -91,27 +91,24 @@ def joined_index(parts: list[Any]) -> Any:
 
 
 def built_index(told: dict[str, Any]) -> Any:
-    """Return the index that checked labels tell of."""
+    """Return the index that a file tells of: names, and the kind and values of each level."""
     import pandas as pd
 
-    names = told["names"]
-    levels = [_level(k, v) for k, v in zip(told["kinds"], told["levels"], strict=True)]
+    levels = [_level(level["kind"], level["values"]) for level in told["levels"]]
     if len(levels) > 1:
-        return pd.MultiIndex.from_arrays(levels, names=names)
-    return levels[0].rename(names[0])
+        return pd.MultiIndex.from_arrays(levels, names=told["names"])
+    return levels[0].rename(told["names"][0])
 
 
-def _level(kind: str, values: list[Any]) -> Any:
+def _level(kind: str, values: Any) -> Any:
     import pandas as pd
 
     if kind == "range":
         return pd.RangeIndex(*values)
     if kind == "any":
         return pd.Index(values)
-    if kind.startswith("datetime64[") and ", " in kind:
-        unit, zone = kind.removeprefix("datetime64[").removesuffix("]").split(", ")
-        times = np.array(values, dtype=np.int64).view(f"datetime64[{unit}]")
-        return pd.DatetimeIndex(times).tz_localize("UTC").tz_convert(zone)
     if kind.startswith(("datetime64", "timedelta64")):
-        return pd.Index(np.array(values, dtype=np.int64).view(kind))
+        plain, _, zone = kind.removesuffix("]").partition(", ")
+        found = pd.Index(np.array(values, dtype=np.int64).view(f"{plain}]"))
+        return found.tz_localize("UTC").tz_convert(zone) if zone else found
     return pd.Index(values, dtype=kind)

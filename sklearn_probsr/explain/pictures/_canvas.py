@@ -46,7 +46,7 @@ def batch(reasons: Any, what: str, drawn: tuple[str, ...] = ("ok",)) -> ReasonEx
     found = reasons._batch(what).of_prediction()
     if not len(found.reasons):
         raise InvalidInputError(f"{what} needs at least one row, this explanation has none.")
-    found = found if found._at.ndim else found._batch(what)
+    found = found._batch(what) if found._single else found
     inside = np.isin(found.status, drawn)
     if inside.all():
         return found

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.law import Law
 from sklearn_probsr.core.options import check_tol
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain.frames._flagged_rows import Sifted, sift
+from sklearn_probsr.explain.frames._flagged_rows import Sifted
 from sklearn_probsr.explain.questions._row_answers import RowSequence
-from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.results._curve import GuaranteeCurve
 
-__all__ = ["GuaranteeCurves", "RowGuarantees"]
+__all__ = ["GuaranteeCurves", "bounds_of_rows", "curves_of_rows"]
 
 
 class GuaranteeCurves(RowSequence[GuaranteeCurve]):
@@ -68,79 +67,7 @@ class GuaranteeCurves(RowSequence[GuaranteeCurve]):
         return pd.DataFrame({"feature": feature, "lower": lower, "upper": upper})
 
 
-class RowGuarantees:
-    """What an explainer says of sets that were not searched for."""
-
-    law: Law
-    on_error: str
-    _subject: Subject
-
-    def guarantee(self, X: Any, features: Any, *, tol: float = 1e-4) -> Any:
-        """Enclose the probability that fixing some features of each row keeps its class.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
-            As the estimator takes them.
-        features : iterable of int or str, or one such for each row
-            The features to fix, by name or position: any set, also one that another method found.
-            ``reasons.reason_mask`` and ``reasons.to_frame()["reason"]`` are one for each row.
-        tol : float, default=1e-4
-            The width to aim for; see the function `guarantee`.
-
-        Returns
-        -------
-        DataFrame
-            With columns ``lower`` and ``upper``, one line for each row, and the index of X. An
-            invalid row has 0 and 1; see ``on_error``.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sklearn_probsr import SufficientReasonExplainer
-        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
-        >>> explainer = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)
-        >>> explainer.guarantee(X[:2], ["x1"])
-           lower  upper
-        0    0.5    0.5
-        1    0.5    0.5
-        """
-        taken = sift(self._subject, X, self.on_error)
-        return _bounds(self.law, taken, features, tol)
-
-    def guarantee_curve(self, X: Any, *, tol: float = 1e-4) -> GuaranteeCurves:
-        """Enclose the guarantee of every size along one order of the features of each row.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
-            As the estimator takes them.
-        tol : float, default=1e-4
-            The width to aim for at each size.
-
-        Returns
-        -------
-        GuaranteeCurves
-            A sequence with the `GuaranteeCurve` of each row, and all of them as one frame:
-            ``to_frame()``.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from sklearn_probsr import SufficientReasonExplainer
-        >>> X, y = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 0, 1, 1]
-        >>> explainer = SufficientReasonExplainer(LogisticRegression(C=9).fit(X, y), X)
-        >>> explainer.guarantee_curve(X[:1]).to_frame().reset_index("size")
-           size feature  lower  upper
-        0     0    None    0.5    0.5
-        0     1      x0    1.0    1.0
-        0     2      x2    1.0    1.0
-        0     3      x1    1.0    1.0
-        """
-        return _curves(self.law, sift(self._subject, X, self.on_error), tol)
-
-
-def _curves(law: Law, taken: Sifted, tol: float) -> GuaranteeCurves:
+def curves_of_rows(law: Law, taken: Sifted, tol: float) -> GuaranteeCurves:
     """Return the curve of every row; nothing is known of an invalid one."""
     width, units = check_tol(tol), law.model.n_units
     found = []
@@ -157,7 +84,7 @@ def _curves(law: Law, taken: Sifted, tol: float) -> GuaranteeCurves:
     return GuaranteeCurves(found, law.model.unit_names, taken.index)
 
 
-def _bounds(law: Law, taken: Sifted, features: Any, tol: float) -> Any:
+def bounds_of_rows(law: Law, taken: Sifted, features: Any, tol: float) -> Any:
     """Return a frame with the bounds of one set for each row; 0 and 1 of an invalid one."""
     import pandas as pd
 

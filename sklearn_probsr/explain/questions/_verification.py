@@ -10,16 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.law import Law
 from sklearn_probsr.distributions._completions import Background, Marginals
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._raw_frames import raw_frame, raw_names
 from sklearn_probsr.explain.subjects._masker import background_data
-from sklearn_probsr.explain.subjects._subject import Subject
 from sklearn_probsr.explain.subjects._subject_of import Prepared
 from sklearn_probsr.model.linear import Model
 
-__all__ = ["Verified"]
+__all__ = ["verify"]
 
 # How likely any row of a call looks wrong by chance where completions are drawn.
 _RISK = 1e-6
@@ -27,82 +25,44 @@ _RISK = 1e-6
 _ROUNDING = 1e-9
 
 
-class Verified:
-    """What an explainer can do to be trusted: count again, with none of the engines."""
+def verify(explainer: Any, X: Any, samples: Any, random_state: Any) -> Any:
+    """Return a table of the guarantees of rows as an explainer says them, and as counted again."""
+    import pandas as pd
 
-    model: Any
-    _given_masker: Any
-    law: Law
-    groups: Any
-    _subject: Subject
-
-    def verify(self, X: Any, *, samples: int = 2000, random_state: Any = 0) -> Any:
-        """Explain rows, and count their guarantees again by the estimator's own predictions.
-
-        The raw facts of each reason are put into the raw background rows, the estimator predicts
-        them, and its predictions are counted: none of the engines takes part. Over independent
-        features completions are drawn instead.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or sparse of shape (n, columns), or a single row
-            As the estimator takes them.
-        samples : int, default=2000
-            How many completions to draw of each row, over independent features.
-        random_state : int, Generator or None, default=0
-            What to draw them by.
-
-        Returns
-        -------
-        DataFrame
-            One line for each row, with its index: ``claimed_lower`` and ``claimed_upper``, the
-            guarantee as explained; ``counted``, the share of completions to which the estimator
-            gives the row's class; ``near``, the share that is within rounding of the threshold,
-            and may be on either side; and ``agrees``. Where completions are drawn, they agree if
-            they are no further apart than chance lets any of all rows be, but for one call in a
-            million. A row that could not be explained has NaN, and agrees with nothing.
-
-        Raises
-        ------
-        InvalidInputError
-            If there are no raw rows to count in.
-        """
-        import pandas as pd
-
-        names, asked = raw_names(self._subject), _asked(self.model)
-        completions = _completions(self, names, samples, np.random.default_rng(random_state))
-        raw = raw_frame(X, names)
-        explained = self._explain(X, True, 2)  # type: ignore[attr-defined]
-        reasons = explained.reasons
-        valid = reasons.status != "invalid"
-        own = np.full(len(raw), None, dtype=object)
-        if valid.any():
-            own[valid] = np.asarray(asked.predict(raw[list(names)][valid]))
-        found = np.full((len(raw), 2), np.nan)
-        agrees = np.zeros(len(raw), dtype=np.bool_)
-        radius = completions.radius(len(raw))
-        for i in np.flatnonzero(valid).tolist():
-            features = _columns_of(self, reasons[i].feature_names)
-            rows = completions.rows.copy()
-            for name in features:
-                rows[name] = [raw[name].iloc[i]] * len(rows)
-            same = np.asarray(asked.predict(rows)) == own[i]
-            near = _near(asked, rows)
-            share, doubt = (completions.share(part) for part in (same, near))
-            found[i] = share, doubt
-            low, high = float(reasons.lower[i]) - 1e-12, float(reasons.upper[i]) + 1e-12
-            inside = low - doubt - radius <= share <= high + doubt + radius
-            agrees[i] = inside and bool(own[i] == reasons.prediction[i])
-        return pd.DataFrame(
-            {
-                "claimed_lower": np.where(np.isnan(found[:, 0]), np.nan, reasons.lower),
-                "claimed_upper": np.where(np.isnan(found[:, 0]), np.nan, reasons.upper),
-                "counted": found[:, 0],
-                "near": found[:, 1],
-                "agrees": agrees,
-            },
-            index=raw.index,
-        )
+    names, asked = raw_names(explainer._subject), _asked(explainer.model)
+    completions = _completions(explainer, names, samples, np.random.default_rng(random_state))
+    raw = raw_frame(X, names)
+    explained = explainer._explain(X, True, 3)
+    reasons = explained.reasons
+    valid = reasons.status != "invalid"
+    own = np.full(len(raw), None, dtype=object)
+    if valid.any():
+        own[valid] = np.asarray(asked.predict(raw[list(names)][valid]))
+    found = np.full((len(raw), 2), np.nan)
+    agrees = np.zeros(len(raw), dtype=np.bool_)
+    radius = completions.radius(len(raw))
+    for i in np.flatnonzero(valid).tolist():
+        features = _columns_of(explainer, reasons[i].feature_names)
+        rows = completions.rows.copy()
+        for name in features:
+            rows[name] = [raw[name].iloc[i]] * len(rows)
+        same = np.asarray(asked.predict(rows)) == own[i]
+        near = _near(asked, rows)
+        share, doubt = (completions.share(part) for part in (same, near))
+        found[i] = share, doubt
+        low, high = float(reasons.lower[i]) - 1e-12, float(reasons.upper[i]) + 1e-12
+        inside = low - doubt - radius <= share <= high + doubt + radius
+        agrees[i] = inside and bool(own[i] == reasons.prediction[i])
+    return pd.DataFrame(
+        {
+            "claimed_lower": np.where(np.isnan(found[:, 0]), np.nan, reasons.lower),
+            "claimed_upper": np.where(np.isnan(found[:, 0]), np.nan, reasons.upper),
+            "counted": found[:, 0],
+            "near": found[:, 1],
+            "agrees": agrees,
+        },
+        index=raw.index,
+    )
 
 
 @dataclass(frozen=True)
@@ -124,7 +84,7 @@ class _Completions:
 
 
 def _completions(
-    explainer: Verified, names: tuple[str, ...], samples: Any, rng: np.random.Generator
+    explainer: Any, names: tuple[str, ...], samples: Any, rng: np.random.Generator
 ) -> _Completions:
     """Return raw rows that unknown features are replaced by, or say why there are none."""
     law = explainer.law.distribution
@@ -158,7 +118,7 @@ def _completions(
     return _Completions(frame, np.ones(samples), True)
 
 
-def _columns_of(explainer: Verified, features: tuple[str, ...]) -> list[str]:
+def _columns_of(explainer: Any, features: tuple[str, ...]) -> list[str]:
     """Return the raw columns of some features."""
     groups = explainer.groups or {}
     return [name for feature in features for name in groups.get(feature, (feature,))]

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._flagged_rows import count_flagged
-from sklearn_probsr.explain.frames._row_index import built_index, row_index
+from sklearn_probsr.explain.frames._row_index import row_index
 from sklearn_probsr.report.comparison._comparison_card import comparison_card
-from sklearn_probsr.report.comparison._comparison_json import read_comparison
 from sklearn_probsr.report.comparison._growth import Growth
-from sklearn_probsr.report.comparison._json_text import json_text, without_gaps
+from sklearn_probsr.report.comparison._shared_members import COUNTS
 from sklearn_probsr.report.comparison._summary import summary, table_in_markdown
 from sklearn_probsr.report.comparison._wide_tables import (
     filled,
@@ -27,10 +26,9 @@ from sklearn_probsr.report.comparison._wide_tables import (
     some_rows,
     sum_by_column,
 )
-from sklearn_probsr.results._archive import atomically
-from sklearn_probsr.results._checked_json import check_max_bytes, refusing
 from sklearn_probsr.results._listed import Names, count
 from sklearn_probsr.results._scope import ALL, Scope
+from sklearn_probsr.results.codec import atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -170,7 +168,7 @@ class Comparison:
         if ok.all():
             return self
         at = np.flatnonzero(ok)
-        told = {name: without_gaps(name, column[at]) for name, column in self.table.items()}
+        told = {name: _without_gaps(name, column[at]) for name, column in self.table.items()}
         return replace(
             self,
             table=told,
@@ -301,42 +299,6 @@ class Comparison:
         flagged = self._explained is not self
         return table_in_markdown(self, max_rows, flagged)
 
-    def to_json(self) -> str:
-        """Return everything, `growth` included, as JSON; `from_json` reads it back."""
-        return json_text(self)
-
-    @classmethod
-    def from_json(cls, text: str, *, max_bytes: int | None = None) -> Comparison:
-        """Read what `to_json` wrote.
-
-        The text is not trusted: every value in it is checked, and nothing is read before it is
-        known about how much its values take.
-
-        Parameters
-        ----------
-        text : str
-            What was written.
-        max_bytes : int or None, default=None
-            The most bytes that its values may take, as Python holds them. None: 64 MiB, or 50
-            times the length of the text if that is more.
-
-        Returns
-        -------
-        Comparison
-
-        Raises
-        ------
-        InvalidInputError
-            If it is not what `to_json` writes; the message names the member that is wrong.
-        """
-        check_max_bytes(max_bytes)
-        with refusing("This is not what Comparison.to_json wrote"):
-            fields, grown = read_comparison(text, max_bytes)
-            fields["index"] = built_index(fields["index"])
-        found = cls(**fields)
-        found.__dict__["growth"] = grown
-        return found
-
     def __repr__(self) -> str:
         return f"Comparison(<{len(self)} rows, {len(self.feature_names)} features>)"
 
@@ -365,3 +327,11 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return ranks from 1 on, the largest first, ties alike."""
     above: NDArray[np.int64] = np.searchsorted(np.sort(-values), -values, side="left")
     return above + 1
+
+
+def _without_gaps(name: str, column: NDArray[Any]) -> NDArray[Any]:
+    """Return sizes as whole numbers again, where nothing is unknown any more."""
+    is_size = name.endswith("_size") or name in {"hurting", *COUNTS}
+    if is_size and column.dtype.kind == "f" and np.isfinite(column).all():
+        return column.astype(np.int64)
+    return column

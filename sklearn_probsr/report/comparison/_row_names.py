@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sklearn_probsr.results._archive import plain_value
+from sklearn_probsr.results.codec import plain_value
 
 __all__ = ["Ids", "ids_of"]
 

@@ -12,19 +12,15 @@ from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.questions._alternatives import Alternatives
 from sklearn_probsr.questions._shared_words import shared_words
 from sklearn_probsr.report.comparison._compared import Compared
-from sklearn_probsr.report.comparison._wide_json import read_table
 from sklearn_probsr.report.comparison._wide_tables import Wide
-from sklearn_probsr.results._checked_json import UnsoundError, wholes
 from sklearn_probsr.results._inert_text import visible
 from sklearn_probsr.results._listed import count
 
-__all__ = ["COUNTS", "codes_of", "columns_of", "open_counts", "read_shared", "roles"]
+__all__ = ["COUNTS", "codes_of", "columns_of", "open_counts", "roles"]
 
 # What a feature is in a row; the codes of what is true of it are added up.
 SOME, EVERY, OPEN = 1, 2, 4
-_KNOWN = (0, SOME, SOME | EVERY, OPEN, SOME | OPEN)
 COUNTS = ("n_necessary", "n_possible")
-_SHARED = (*COUNTS, "undecided")
 
 
 def codes_of(each: Iterable[Alternatives | None], width: int) -> Wide:
@@ -100,19 +96,3 @@ def roles(
         told = {"roles": codes[i, listed[i]].tolist(), "shared": visible(words)}
         found.append(told if status[i] == "ok" else {})
     return found
-
-
-def read_shared(told: Any, table: Any, shape: tuple[int, int]) -> Any:
-    """Return what features are among minimum reasons, if that is told; its columns must be, too."""
-    if any((name in table) != (told is not None) for name in _SHARED):
-        raise UnsoundError(f"shared and the columns {', '.join(_SHARED)} must be there together")
-    if told is None:
-        return None
-    return read_table(told, "shared", shape, _codes)
-
-
-def _codes(told: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.int8]:
-    codes = wholes(told, name, shape, max(_KNOWN)).astype(np.int8)
-    if not np.isin(codes, _KNOWN).all():
-        raise UnsoundError(f"{name} must hold {', '.join(map(str, _KNOWN))}")
-    return codes

@@ -2,7 +2,6 @@
 
 import pickle
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from scipy import sparse
 
 from sklearn_probsr import (
-    Comparison,
     LinearModel,
     Matching,
     ReasonExplanation,
@@ -303,52 +301,20 @@ def test_comparisons_of_flagged_rows(tmp_path: Path):
                                 "status", "message"])  # fmt: skip
     assert unknown.isna().all(axis=None)
     assert not found.shap_values[~fine].any()
-    for one in (found, Comparison.from_json(found.to_json())):
-        pd.testing.assert_frame_equal(one.to_frame(), found.to_frame())
-        pd.testing.assert_frame_equal(one.features(), alone.features())
-        words = one.summary().split("\n")
-        assert words[1] == "2 of 12 rows are left out of all that follows: 2 invalid."
-        assert [words[0], *words[2:]] == alone.summary().split("\n")
-        assert "| p3 |  |  | 0 | 0 |" in one.to_markdown()
-        one.to_html(tmp_path / "page.html")
-        assert "2 of 12 rows are left out" in (tmp_path / "page.html").read_text(encoding="utf-8")
-        figure = one.plot()
-        assert figure.get_suptitle().endswith("follows: 2 invalid.")
-        plt.close(figure)
+    pd.testing.assert_frame_equal(found.to_frame(), found.to_frame())
+    pd.testing.assert_frame_equal(found.features(), alone.features())
+    words = found.summary().split("\n")
+    assert words[1] == "2 of 12 rows are left out of all that follows: 2 invalid."
+    assert [words[0], *words[2:]] == alone.summary().split("\n")
+    assert "| p3 |  |  | 0 | 0 |" in found.to_markdown()
+    found.to_html(tmp_path / "page.html")
+    assert "2 of 12 rows are left out" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    figure = found.plot()
+    assert figure.get_suptitle().endswith("follows: 2 invalid.")
+    plt.close(figure)
     with pytest.raises(InvalidInputError, match="got nan in row 3, column 'mean perimeter'"):
         compare(classifier(), wrong, data, on_error="raise")
     given = found.shap_values
     with pytest.warns(UserWarning, match="2 invalid"):
         again = compare(classifier(), wrong, data, shap_values=given)
     assert np.array_equal(again.shap_values, given)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t["status"].__setitem__(0, "fine"),
-         "table.status must be one of 'ok', 'unreachable', 'invalid', got 'fine'"),
-        (lambda t: t["message"].__setitem__(0, None), "table.message must be a text, got None"),
-        (lambda t: t["prediction"].__setitem__(3, "benign"),
-         "table.prediction must be empty where a row is invalid"),
-        (lambda t: t["minimality"].__setitem__(3, "minimum"),
-         "table.minimality must be empty where a row is invalid"),
-        (lambda t: t["abs_shap_size"].__setitem__(0, None),
-         "table.abs_shap_size must hold whole numbers from 0 to 30, got None"),
-        (lambda t: t["overlap"].__setitem__(0, float("nan")),
-         "table.overlap must hold numbers where a row is valid"),
-        (lambda t: t["guarantee_lower"].__setitem__(3, float("nan")),
-         "table.guarantee_lower must hold numbers from 0 to 1, got nan"),
-    ],
-)  # fmt: skip
-def test_flags_from_json_are_checked(change: Any, message: str):
-    """A text that says of a row what cannot be is refused."""
-    import json
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        held = json.loads(compare(classifier(), broken()[1]).to_json())
-    change(held["table"])
-    whole = f"This is not what Comparison.to_json wrote: {message}."
-    with pytest.raises(InvalidInputError, match=f"^{re.escape(whole)}$"):
-        Comparison.from_json(json.dumps(held))

@@ -1,5 +1,6 @@
 """The index of a frame goes along with its rows, through all that can be done to them."""
 
+import json
 import pickle
 import re
 from pathlib import Path
@@ -13,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklearn_probsr import (
-    Comparison,
     LinearModel,
     ReasonExplanation,
     SufficientReasonExplainer,
@@ -22,8 +22,8 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._row_index import built_index
-from sklearn_probsr.results._checked_json import UnsoundError
-from sklearn_probsr.results._row_labels import checked_labels, plain_labels
+from sklearn_probsr.results.codec import UnsoundError
+from sklearn_probsr.results.files import INDEX
 from tests.explained import same_reasons
 
 MODEL = LinearModel([5.0, 1.0, -3.0, 2.0, -1.0], 2.5)
@@ -94,9 +94,8 @@ def test_tables_line_up_with_the_frame(kind: str, tmp_path: Path):
             assert alike(one.to_frame().index, index[at])
             assert list(one.index) == list(index[at])
     compared = compare(model, frame(index))
-    for one in (compared, Comparison.from_json(compared.to_json())):
-        assert alike(one.to_frame().index, index)
-        assert len(one.index) == N
+    assert alike(compared.to_frame().index, index)
+    assert len(compared.index) == N
 
 
 @pytest.mark.parametrize("kind", indices())
@@ -250,34 +249,29 @@ def test_what_json_has_no_value_for_becomes_text():
         (pd.CategoricalIndex(["b", "a", "b"]), ["b", "a", "b"]),
         (pd.Index([(1, 2), "a", None], dtype=object), ["(1, 2)", "a", None]),
     ):
-        told = checked_labels(plain_labels(index), "index", 3)
-        assert built_index(told).astype(object).tolist() == expected
+        told = json.loads(json.dumps(INDEX.write(index)))
+        assert built_index(INDEX.read(told, "index", {"n": 3})).astype(object).tolist() == expected
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("levels", "message"),
     [
-        ({"kinds": []}, "index.kinds must hold at least one kind, got none"),
-        ({"kinds": ["int64", "int64"]}, "index.levels must be of shape (2,), got a list of 1"),
-        ({"kinds": ["int63"]}, "the kind of index.levels[0] is unknown, 'int63'"),
-        ({"kinds": [3]}, "the kind of index.levels[0] must be a text, got 3"),
-        ({"levels": [[1, 2]]}, "index.levels[0] must be of shape (3,), got a list of 2"),
-        ({"levels": [[1, 2, "x"]]}, "index.levels[0] must be a whole number from "
+        ([], "index must have a name for each of at least one level"),
+        ([("int64", [1, 2, 3])] * 2, "index must have a name for each of at least one level"),
+        ([("int63", [1, 2, 3])], "the kind of a level of the index is unknown, 'int63'"),
+        ([(3, [1, 2, 3])], "index.levels.kind must be a text of whole characters, got 3"),
+        ([("int64", [1, 2])], "index.levels[0] must hold 3 values, got 2"),
+        ([("int64", [1, 2, "x"])], "index.levels[0] must be a whole number from "
          "-9223372036854775808 to 18446744073709551616, got 'x'"),
-        ({"kinds": ["float64"], "levels": [[1.0, 2.0, None]]},
-         "index.levels[0] must be a finite number, got None"),
-        ({"kinds": ["bool"], "levels": [[True, False, 1]]},
-         "index.levels[0] must be true or false, got 1"),
-        ({"kinds": ["any"], "levels": [["a", "b", ["c"]]]},
-         "index.levels[0] must hold texts and numbers, got ['c']"),
-        ({"kinds": ["range"], "levels": [[0, 10**9, 1]]},
-         "index.levels[0] must be a range of 3 numbers, got [0, 1000000000, 1]"),
-        ({"names": ["a", "b"]}, "index.names must be of shape (1,), got a list of 2"),
+        ([("float64", [1.0, 2.0, None])], "index.levels[0] must be a number, got None"),
+        ([("bool", [True, False, 1])], "index.levels[0] must be true or false, got 1"),
+        ([("any", ["a", "b", ["c"]])],
+         "index.levels[0] must be a text, a number or null, got ['c']"),
+        ([("range", [0, 10**9, 1])], "index.levels[0] must have 3 labels, got 1000000000"),
     ],
 )  # fmt: skip
-def test_labels_from_a_file_are_checked(change: dict[str, Any], message: str):
+def test_labels_from_a_file_are_checked(levels: list[Any], message: str):
     """Whatever a file says of its index, it is labels of its rows, or it is told what is wrong."""
-    told = {"names": [None], "kinds": ["int64"], "levels": [[1, 2, 3]]}
-    assert checked_labels(told, "index", 3) == told
+    told = {"names": ["a"], "levels": [{"kind": k, "values": v} for k, v in levels]}
     with pytest.raises(UnsoundError, match=f"^{re.escape(message)}$"):
-        checked_labels(told | change, "index", 3)
+        INDEX.read(told, "index", {"n": 3})

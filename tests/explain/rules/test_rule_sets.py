@@ -34,10 +34,8 @@ from sklearn_probsr import (
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.extend import register_law
 from sklearn_probsr.results import RuleCover, Rules
-from sklearn_probsr.results._checked_json import UnsoundError
-from sklearn_probsr.results._told_categories import read_categories
 from tests.core.test_own_law import Mixture, MixtureLaw
-from tests.explained import explanation, tumours
+from tests.explained import change_file, explanation, tumours
 from tests.rules.printed import satisfies
 
 
@@ -275,19 +273,23 @@ def test_files_keep_what_categories_are_called(tmp_path):
 @pytest.mark.parametrize(
     ("told", "problem"),
     [
-        ([1], " must name features with states, got [1]"),
-        ({"1": []}, " must name features with states, got {'1': []}"),
-        ({"0": [["nurse", 9]]}, "[0] must be a whole number from 0 to 1, got 9"),
-        ({"0": [["nurse"]]}, "[0] must be of shape (2,)"),
-        ({"0": [[3, 0]]}, "[0] must be a text, got 3"),
+        ([1], " must hold lists of 2, got 1"),
+        ([[2, []]], " must be a whole number from 0 to 1, got 2"),
+        ([[1, [["nurse", 0]]]], " must name states of feature 1"),
+        ([[0, [["nurse", 9]]]], " must name states of feature 0"),
+        ([[0, [["nurse"]]]], " must hold lists of 2, got ['nurse']"),
+        ([[0, [[3, 0]]]], " must be a text of whole characters, got 3"),
+        ([[0, []], [0, []]], " must hold different keys, got [[0, []], [0, []]]"),
     ],
 )
-def test_categories_of_a_file_are_checked(told, problem):
+def test_categories_of_a_file_are_checked(told, problem, tmp_path):
     """Whatever it says, they are those of states that a feature has."""
     units = [Unit.binary("job", 0), Unit.real("age", 1)]
-    model = LinearModel([1, 2], 1, units=units)
-    with pytest.raises(UnsoundError, match=re.escape(f"meta.reasons.categories{problem}")):
-        read_categories(told, model)
+    model, rows = LinearModel([1, 2], 1, units=units), [[0, 0.5], [1, 3.0]]
+    SufficientReasonExplainer(model, rows)(rows).save(tmp_path / "r.npz")
+    change_file(tmp_path / "r.npz", lambda meta: meta["reasons"].update(categories=told))
+    with pytest.raises(InvalidInputError, match=re.escape(f"meta.reasons.categories{problem}")):
+        ReasonExplanation.load(tmp_path / "r.npz")
 
 
 def test_binary_columns_give_flags():

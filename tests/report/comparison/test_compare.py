@@ -1,6 +1,5 @@
 """Comparisons: every column again by brute force on small data."""
 
-import json
 import re
 from fractions import Fraction
 from itertools import combinations
@@ -18,7 +17,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn_probsr import (
     ArgmaxModel,
     Background,
-    Comparison,
     LinearModel,
     Marginals,
     Product,
@@ -148,9 +146,6 @@ def test_what_minimum_reasons_share_by_brute_force(kind: str):
         shares.append((len(every), len(some)))
     assert len(set(shares)) > 1
     assert "\nIn every reason of that size are " in found.summary()
-    again = Comparison.from_json(found.to_json())
-    pd.testing.assert_frame_equal(again.to_frame(), frame)
-    assert again.to_markdown() == found.to_markdown()
     assert "n_possible" in found.to_markdown()
     assert "n_possible" not in compare(model, data[:6], law, delta=float(DELTA)).to_markdown()
 
@@ -172,7 +167,6 @@ def test_what_stays_open_is_counted_by_nobody():
         assert f"{column} is missing: {count}" in found.summary()
     assert all(frame["undecided"][open_ones].map(len) > 0)
     assert frame["undecided"][2] == ()
-    pd.testing.assert_frame_equal(Comparison.from_json(found.to_json()).to_frame(), frame)
 
 
 @pytest.mark.parametrize("kind", ["joint", "independent"])
@@ -261,7 +255,6 @@ def test_rows_in_any_order_and_none_at_all():
     empty = compare(model, data[:0], Background(data))
     assert (len(empty.to_frame()), list(empty.to_frame())[: len(COLUMNS)]) == (0, COLUMNS)
     assert empty.summary() == "0 rows, delta = 0.95, over replacement by 12 background rows."
-    assert Comparison.from_json(empty.to_json()).summary() == empty.summary()
     assert len(empty.features()) == 15
     plt.close(empty.plot())
 
@@ -343,36 +336,29 @@ def test_a_column_that_cannot_be_had_is_missing(monkeypatch: pytest.MonkeyPatch,
     model, data = small(5)
     found = compare(model, data, Background(data))
     assert found.missing == {"sure_size": "delta = 1 is not proved for row 0."}
-    again = Comparison.from_json(found.to_json())
-    assert "NaN" not in found.to_json()
-    for one in (found, again):
-        frame = one.to_frame()
-        assert list(frame) == COLUMNS + FLAGS
-        assert frame["sure_size"].isna().all()
-        assert not frame.drop(columns="sure_size").isna().any(axis=None)
-        words = one.summary()
-        assert "to be certain" not in words
-        assert words.endswith("\nsure_size is missing: delta = 1 is not proved for row 0.")
-        assert one.growth.levels == LEVELS[:-1]
-        figure = one.plot()
-        labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-        assert labels == ["the reason", "by SHAP\ntowards the class", "by |SHAP|"]
-        plt.close(figure)
-        one.to_html(tmp_path / "page.html")
-        page = (tmp_path / "page.html").read_text(encoding="utf-8")
-        assert "For certain</dt>" not in page
-        assert "sure_size is missing: delta = 1 is not proved for row 0." in page
-        assert '"sure":' not in page
+    frame = found.to_frame()
+    assert list(frame) == COLUMNS + FLAGS
+    assert frame["sure_size"].isna().all()
+    assert not frame.drop(columns="sure_size").isna().any(axis=None)
+    words = found.summary()
+    assert "to be certain" not in words
+    assert words.endswith("\nsure_size is missing: delta = 1 is not proved for row 0.")
+    assert found.growth.levels == LEVELS[:-1]
+    figure = found.plot()
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["the reason", "by SHAP\ntowards the class", "by |SHAP|"]
+    plt.close(figure)
+    found.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "For certain</dt>" not in page
+    assert "sure_size is missing: delta = 1 is not proved for row 0." in page
+    assert '"sure":' not in page
 
 
 def test_tables_words_and_files():
-    """Features by class, Markdown, JSON and the notebook's view say the same."""
+    """Features by class, Markdown and the notebook's view say the same."""
     model, data = small(3)
     found = compare(model, data, Background(data))
-    again = Comparison.from_json(found.to_json())
-    pd.testing.assert_frame_equal(found.to_frame(), again.to_frame())
-    pd.testing.assert_frame_equal(found.features(), again.features())
-    assert json.loads(found.to_json())["delta"] == 0.95
     features = found.features()
     everyone = features[features["class"] == "all"]
     assert everyone["in_reason"].tolist() == pytest.approx(found.mask.mean(axis=0).tolist())
@@ -381,12 +367,6 @@ def test_tables_words_and_files():
     assert found.to_markdown(2).endswith("10 more rows.")
     assert "<table" in found._repr_html_()
     assert repr(found) == "Comparison(<12 rows, 5 features>)"
-    message = (
-        "This is not what Comparison.to_json wrote: it must have the format 'sklearn-probsr "
-        "comparison 6', got []."
-    )
-    with pytest.raises(InvalidInputError, match=f"^{re.escape(message)}$"):
-        Comparison.from_json("[]")
     figure = found.plot()
     assert figure.axes[1].get_ylabel() == "probability that the class is kept"
     plt.close(figure)
@@ -422,7 +402,7 @@ def test_distributions_without_rows(law: Any):
 
 
 def test_true_classes_and_probabilities():
-    """They stand beside what is predicted, through JSON too; what is not known is left out."""
+    """They stand beside what is predicted; what is not known is left out."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X, y = X.iloc[:60, :4], y[:60].map({0: "malignant", 1: "benign"})
     model = LogisticRegression(solver="newton-cholesky").fit(X, y)
@@ -434,9 +414,6 @@ def test_true_classes_and_probabilities():
     expected = [each[label][i] for i, label in enumerate(found.table["prediction"])]
     np.testing.assert_array_equal(found.table["probability"], expected)
     assert found.threshold == "class malignant from a predicted probability of 0.5 on"
-    again = Comparison.from_json(found.to_json())
-    pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
-    assert again.threshold == found.threshold
     gaps = X[:9].copy()
     gaps.iloc[2, 0] = np.nan
     with pytest.warns(UserWarning, match="1 invalid"):

@@ -33,7 +33,7 @@ from sklearn_probsr import (
 from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.report.comparison._growth import LEVELS, Growth
 from sklearn_probsr.report.page import _page_data
-from sklearn_probsr.results import _archive
+from sklearn_probsr.results import codec
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -273,8 +273,6 @@ def test_although_goes_by_the_law(tmp_path: Path):
         assert against & {*reason.features} == {*reason.against}
         marked += len(reason.against)
     assert marked > 0
-    read = Comparison.from_json(found.to_json())
-    assert np.array_equal(read.growth.against, found.growth.against)
 
 
 def test_rows_tell_what_their_minimum_reasons_share(tmp_path: Path):
@@ -360,13 +358,6 @@ def test_a_comparison_without_rows(tmp_path: Path):
     assert "0 rows, guarantees of 95%" in page
     assert data_of(page) is None
     assert {"script", "table", "noscript"}.isdisjoint(tag for tag, _ in Parsed(page).tags)
-
-
-def test_the_page_of_what_was_read_back(tmp_path: Path):
-    """`from_json` knows everything that the page shows."""
-    for found in (some(2, others={"LIME": [[0], [1]]}), gaps()):
-        back = Comparison.from_json(found.to_json())
-        assert written(back, tmp_path) == written(found, tmp_path)
 
 
 # --- what it must not ------------------------------------------------------------------------
@@ -459,7 +450,7 @@ def test_a_failing_write_leaves_the_old_page(tmp_path: Path, monkeypatch: pytest
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_archive.Path, "replace", fail)
+        patch.setattr(codec.Path, "replace", fail)
         with pytest.raises(KeyboardInterrupt):
             found.to_html(path)
     assert path.read_text() == "old"
