@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from sklearn_probsr.adapters.adapt import Adapted
     from sklearn_probsr.adapters.registry import register_adapter
     from sklearn_probsr.core.dispatch import law_of, register_law
-    from sklearn_probsr.core.law import Law
-    from sklearn_probsr.core.view import View
+    from sklearn_probsr.core.law import Law, View
     from sklearn_probsr.model.enclosure import Enclosure, Verdict
 
 __all__ = [
@@ -36,8 +35,7 @@ __getattr__, __dir__ = exports(
         "adapters.adapt": ("Adapted",),
         "adapters.registry": ("register_adapter",),
         "core.dispatch": ("law_of", "register_law"),
-        "core.law": ("Law",),
-        "core.view": ("View",),
+        "core.law": ("Law", "View"),
         "model.enclosure": ("Enclosure", "Verdict"),
     },
 )

@@ -23,7 +23,7 @@ CORE = (
 )
 # A law that says nothing else is searched as views are; all types of results are told in one place.
 LATE = {
-    "core.law": ("core.search", "core.scout"),
+    "core.law": ("core.search",),
     "results": ("questions", "explain", "report"),
 }
 SHELLS = ("adapters", "extend", "questions", "explain", "plots", "report", "cli", "__main__")

@@ -6,8 +6,7 @@ from collections.abc import Callable, Hashable
 from importlib import import_module
 from typing import Any
 
-from sklearn_probsr.core.cache import Memo
-from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.law import Law, Memo
 from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
 from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.distributions._matching import Matching
@@ -15,6 +14,7 @@ from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.linear import Model
 
 __all__ = ["is_registered", "law_of", "register_law"]
+
 
 # Laws that were asked for last: so many, and so many bytes of tables. The owner of a law (an
 # explainer) keeps it whatever is dropped here.
@@ -35,7 +35,7 @@ _MAKERS: dict[type, Callable[[Any, Any], Law]] = {
     Uniform: _made_by("independent.makers", "uniform"),
     Product: _made_by("independent.makers", "product"),
     Marginals: _made_by("independent.makers", "marginals"),
-    Background: _made_by("rows.background", "background"),
+    Background: _made_by("rows.law", "background"),
     Matching: _made_by("rows.matching", "MatchingLaw"),
 }
 _LAWS: Memo[Law] = Memo(_MOST_BYTES, lambda law: max(law.nbytes, _MOST_BYTES // _MOST_LAWS))

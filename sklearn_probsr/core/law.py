@@ -2,15 +2,25 @@
 
 A law gives views, and every question asks a view. A law of a user's own says what its views
 enclose, order and draw; everything else has a default.
+
+A view is one instance before a law. A rest is what the unknown units leave to be lost, when some
+facts of an instance are worth less. Where unknown units do not depend on the instance, the
+guarantee of a set depends on its facts only through the sum of what they add towards the class, and
+grows with it (Proposition 58). A rest is that function of the sum, at one level, delta: it says
+whether delta still holds when the facts are worth less by so much. With several classes there is
+one sum, and one loss, for each duel.
 """
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +28,244 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.answers import Found
 from sklearn_probsr.core.means import leanings
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.view import Rest, Row, View
 from sklearn_probsr.model.enclosure import Enclosure
-from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.linear import LinearModel, Model
 from sklearn_probsr.model.sparse import SparseRows
 
 if TYPE_CHECKING:
-    from sklearn_probsr.core.scout import Scout
-    from sklearn_probsr.core.search import Prover
+    from sklearn_probsr.core.search import Prover, Scout
+
+__all__ = [
+    "Duel",
+    "Law",
+    "Lengths",
+    "Ranked",
+    "RankedSwaps",
+    "Rest",
+    "Row",
+    "Swaps",
+    "TOL",
+    "View",
+    "is_open",
+]
+
+# Width to which the guarantee of an answer is computed.
+TOL = 1e-4
+
+Row = NDArray[np.float64] | NDArray[np.bool_]
+
+T = TypeVar("T")
+
+
+class Memo(Generic[T]):
+    """The values used last, by key; the least recently used are dropped beyond a limit.
+
+    It may be asked from several threads. A value is made outside the lock, so two threads that
+    ask for the same at once may both make it; one of the two is kept.
+
+    Parameters
+    ----------
+    limit : int
+        How much the values may take together. The last one is kept even if it takes more.
+    size : callable or None, default=None
+        How much a value takes, asked anew whenever something is added, since tables grow with
+        use. None: every value takes 1.
+    """
+
+    def __init__(self, limit: int, size: Callable[[T], int] | None = None) -> None:
+        self._limit, self._size = limit, size
+        self._values: OrderedDict[Hashable, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is known for a key, or make it now and keep it."""
+        with self._lock:
+            try:
+                self._values.move_to_end(key)
+            except KeyError:
+                pass
+            else:
+                return self._values[key]
+        value = make()
+        with self._lock:
+            value = self._values.setdefault(key, value)
+            self._values.move_to_end(key)
+            self._trim()
+        return value
+
+    def _trim(self) -> None:
+        if self._size is None:
+            taken = len(self._values)
+        else:
+            taken = sum(map(self._size, self._values.values()))
+        while taken > self._limit and len(self._values) > 1:
+            _, dropped = self._values.popitem(last=False)
+            taken -= 1 if self._size is None else self._size(dropped)
+
+    def values(self) -> list[T]:
+        """Return what is kept."""
+        with self._lock:
+            return list(self._values.values())
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __reduce__(self) -> tuple[type[Memo[T]], tuple[int, Callable[[T], int] | None]]:
+        return Memo, (self._limit, self._size)  # what was kept is not pickled
+
+
+class View(ABC):
+    """One instance before a law.
+
+    Parameters
+    ----------
+    n_units : int
+        How many features the instance has.
+
+    Attributes
+    ----------
+    chain : bool
+        Whether of every size the first features of an order are the best set (Corollary 6).
+    """
+
+    chain = False
+
+    @property
+    def whole_parts(self) -> int | None:
+        """Of how many parts guarantees are whole numbers; None if they may be anything."""
+        return None
+
+    def __init__(self, n_units: int) -> None:
+        self.n_units = n_units
+
+    @abstractmethod
+    def can_cost(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown can cost anything: whether fixing it can help."""
+
+    @abstractmethod
+    def can_gain(self, unit: int) -> bool:
+        """Tell whether leaving a unit unknown can gain anything: whether fixing it can hurt."""
+
+    @abstractmethod
+    def enclose(
+        self, fixed: Collection[int], delta: Fraction | None = None, tol: float = TOL
+    ) -> Enclosure:
+        """Enclose the guarantee of a set, until delta is on one side or it is narrow enough."""
+
+    @abstractmethod
+    def orders(self, members: list[int], forced: Sequence[int]) -> list[list[int]]:
+        """Return orders of some units that promise short reasons; the first is by mean cost."""
+
+    @abstractmethod
+    def kept(
+        self, forced: Sequence[int], order: list[int], samples: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Count, of so many random completions, those that keep the class.
+
+        One number for each size: with the first 0, 1, 2, ... of an order fixed beside what is
+        forced. The completions are the same for all sizes.
+        """
+
+    def answer(self, fixed: Collection[int], tol: float) -> Enclosure:
+        """Enclose the guarantee of a set for a reader, by an estimate if nothing better is had."""
+        return self.enclose(fixed, None, tol)
+
+    def certain_along(self, order: Sequence[int]) -> list[bool] | None:
+        """Tell for each size along an order whether the class is kept for certain.
+
+        None if only enclosures can tell.
+        """
+        return None
+
+    def matches(self, features: Collection[int]) -> Any:
+        """Return how many rows share the facts of a set, where that is what is counted."""
+        return None
+
+    def members(self) -> list[int]:
+        """Return the units that fixing can help."""
+        return [u for u in range(self.n_units) if self.can_cost(u)]
+
+    def ranking(self) -> list[int]:
+        """Return all units in the order of a curve: those first that fixing can help."""
+        members = self.members()
+        inside = set(members)
+        others = [u for u in range(self.n_units) if u not in inside]
+        return [*self.orders(members, ())[0], *self.orders(others, ())[0]]
+
+    def along(self, order: Sequence[int], tol: float) -> list[Enclosure]:
+        """Enclose the guarantee with the first 0, 1, 2, ... of an order fixed.
+
+        If fixing never hurts, a list that ends with certainty may be shorter.
+        """
+        found = []
+        for k in range(len(order) + 1):
+            found.append(self.enclose(order[:k], None, tol))
+            if found[-1].exact == 1 and self.monotone:
+                break
+        return found
+
+    @cached_property
+    def monotone(self) -> bool:
+        """Whether fixing a unit that can help never hurts."""
+        return not any(self.can_gain(u) for u in self.members())
+
+
+def is_open(model: LinearModel, positive: bool) -> bool:
+    """Tell whether a class needs more than the threshold, so that a tie is not its own."""
+    return model.strict == positive
+
+
+class Duel(NamedTuple):
+    """A decision between two classes, and which of them is to be kept."""
+
+    model: LinearModel
+    positive: bool
+
+    @property
+    def sign(self) -> int:
+        """1 if a larger sum is good for the class, else -1."""
+        return 1 if self.positive else -1
+
+
+class Rest(ABC):
+    """What may be lost of some facts of an instance; see `Law.rest`.
+
+    Parameters
+    ----------
+    duels : list of Duel
+        One for each rival of the class.
+    delta : Fraction
+        The level that is to hold.
+    """
+
+    # Whether a guarantee is a count, so that each question has an answer.
+    exact = False
+
+    def __init__(self, duels: list[Duel], delta: Fraction) -> None:
+        self.duels, self.delta = duels, delta
+
+    @abstractmethod
+    def enclose(self, losses: Sequence[Fraction]) -> Enclosure:
+        """Enclose the guarantee of the facts if they were worth less, in each duel by so much."""
+
+    def holds(self, losses: Sequence[Fraction]) -> bool | None:
+        """Tell whether delta is proved to hold with such losses; None where that is open."""
+        return (self.enclose(losses) >= self.delta).value
+
+    def verdict(self, losses: Sequence[Fraction]) -> bool | None:
+        """Tell the same as sharply as can be, where `holds` may only say that it is open."""
+        return self.holds(losses)
+
+    @abstractmethod
+    def room(self, used: Sequence[Fraction], direction: Sequence[Fraction]) -> float:
+        """Return about how many times a direction can be lost on top of what is used.
+
+        A guide, at least 0; whether it holds is asked afterwards.
+        """
+
 
 # Units of rows that are looked at together.
 _AT_ONCE = 2**18
-
-__all__ = ["Law", "Lengths", "Ranked", "RankedSwaps", "Swaps"]
 
 
 class Lengths(NamedTuple):

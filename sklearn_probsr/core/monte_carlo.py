@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, betainc, betaincinv
 
 from sklearn_probsr.core.answers import Found, unreachable
-from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.law import Law, Row
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.view import Row
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.model.numbers import float_above, float_below

@@ -15,8 +15,7 @@ from scipy import sparse
 from shap._serializable import Deserializer, Serializable, Serializer
 
 from sklearn_probsr.core.dispatch import law_of
-from sklearn_probsr.core.options import Options
-from sklearn_probsr.core.prices import Prices
+from sklearn_probsr.core.options import Options, Prices
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain._explanation import ReasonExplanation
 from sklearn_probsr.explain._shap_values import expected_scores, values_of_rows

@@ -27,10 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import Found
+from sklearn_probsr.core.law import Row
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.scout import CoverScout
-from sklearn_probsr.core.search import Prover
-from sklearn_probsr.core.view import Row
+from sklearn_probsr.core.search import CoverScout, Prover
 from sklearn_probsr.independent.cascade import Engine, cascade
 from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.model.enclosure import Enclosure

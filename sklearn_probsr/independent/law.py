@@ -24,11 +24,17 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sklearn_probsr.core.answers import Found
-from sklearn_probsr.core.law import Law, Lengths
+from sklearn_probsr.core.law import TOL, Duel, Law, Lengths, Rest, Row, View, is_open
 from sklearn_probsr.core.options import MOST_MIXED, Effort, Task
-from sklearn_probsr.core.scout import MOST_COMPARED, ROOM, Branched, ChainScout, Rounded, Scout
-from sklearn_probsr.core.search import Prover
-from sklearn_probsr.core.view import TOL, Duel, Rest, Row, View, is_open
+from sklearn_probsr.core.search import (
+    MOST_COMPARED,
+    ROOM,
+    Branched,
+    ChainScout,
+    Prover,
+    Rounded,
+    Scout,
+)
 from sklearn_probsr.independent.exact import (
     CertainProver,
     CertainRows,

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import Found
-from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.law import Law, Row
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.view import Row
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.independent.certainty import Instance
 from sklearn_probsr.independent.uniform import UniformLaw

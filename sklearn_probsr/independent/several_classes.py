@@ -25,11 +25,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sklearn_probsr.core.answers import Found
-from sklearn_probsr.core.cache import Memo
-from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.law import TOL, Law, Memo, Row, View
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.search import Prover
-from sklearn_probsr.core.view import TOL, Row, View
 from sklearn_probsr.independent.exact import CertainProver
 from sklearn_probsr.independent.law import LoweredRest, TabledLaw, budget_of
 from sklearn_probsr.independent.level import ANY, Level

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.cache import Memo
 from sklearn_probsr.core.jit import inner, kernel
+from sklearn_probsr.core.law import Memo
 from sklearn_probsr.independent.spectrum import by_moments
 from sklearn_probsr.independent.vaaler import (
     TAIL,

@@ -19,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sklearn_probsr.core.cache import Memo
-from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.law import TOL, Law, Memo, Row, View
 from sklearn_probsr.core.monte_carlo import hoeffding_radius
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.search import Prover
-from sklearn_probsr.core.view import TOL, Row, View
 from sklearn_probsr.independent.sparse import SparseTables, SparseUnits, completed
 from sklearn_probsr.independent.sparse_law import (
     Ranks,

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.law import TOL, Law, Row, View, is_open
 from sklearn_probsr.core.options import MOST_MIXED, Task
 from sklearn_probsr.core.search import Prover
-from sklearn_probsr.core.view import TOL, Row, View, is_open
 from sklearn_probsr.independent.exact import CertainProver
 from sklearn_probsr.independent.law import promises
 from sklearn_probsr.independent.sparse import Running, SparseTables, SparseUnits, completed

@@ -23,13 +23,21 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sklearn_probsr.core.answers import Found
-from sklearn_probsr.core.cache import Memo
-from sklearn_probsr.core.law import Law, Lengths, Ranked, RankedSwaps, Swaps
+from sklearn_probsr.core.law import (
+    TOL,
+    Law,
+    Lengths,
+    Memo,
+    Ranked,
+    RankedSwaps,
+    Rest,
+    Row,
+    Swaps,
+    View,
+)
 from sklearn_probsr.core.monte_carlo import coupled_sizes
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.scout import CoverScout, Scout
-from sklearn_probsr.core.search import Prover, last_place
-from sklearn_probsr.core.view import TOL, Rest, Row, View
+from sklearn_probsr.core.search import CoverScout, Prover, Scout, last_place
 from sklearn_probsr.independent import certainty
 from sklearn_probsr.independent.cascade import cascade
 from sklearn_probsr.independent.certainty import (

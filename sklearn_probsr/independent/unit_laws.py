@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.law import Row
 from sklearn_probsr.core.means import worth
-from sklearn_probsr.core.view import Row
 from sklearn_probsr.independent.order import Atoms
 from sklearn_probsr.independent.seen import Seen as SeenRows
 from sklearn_probsr.independent.seen import distinct

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklearn_probsr.core.dispatch import law_of
-from sklearn_probsr.core.options import Options
-from sklearn_probsr.core.prices import Prices
+from sklearn_probsr.core.options import Options, Prices
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.model.linear import Model

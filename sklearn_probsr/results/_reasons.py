@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.core.dispatch import law_of
-from sklearn_probsr.core.prices import Prices
+from sklearn_probsr.core.options import Prices
 from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.model.linear import Model
 from sklearn_probsr.model.sparse import SparseRows, joined_rows

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.answers import ENDS, FeatureSets
 from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.core.means import rows_before
-from sklearn_probsr.core.prices import Prices
+from sklearn_probsr.core.options import Prices
 from sklearn_probsr.distributions._completions import (
     Background,
     Marginals,

@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_probsr.core.options import Prices as Costs
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.prices import Prices as Costs
 from sklearn_probsr.rows.search import Prices, Search
 
 __all__ = [

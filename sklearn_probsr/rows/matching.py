@@ -24,12 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import Found
-from sklearn_probsr.core.cache import Memo
-from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.law import TOL, Law, Memo, Row, View
 from sklearn_probsr.core.means import column_mean, mean_doubts, rows_before, weighted_means
 from sklearn_probsr.core.monte_carlo import clopper_pearson
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.view import TOL, Row, View
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.enclosure import Enclosure

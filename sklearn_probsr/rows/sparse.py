@@ -21,17 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_probsr.core.answers import Found
-from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.law import Duel, Law, Row
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.view import Duel, Row
 from sklearn_probsr.distributions._completions import Background
 from sklearn_probsr.model.linear import Model
 from sklearn_probsr.model.sparse import SparseRows, one_row
 from sklearn_probsr.rows.answers import Searched
 from sklearn_probsr.rows.exact import Decider, bounds, kept
 from sklearn_probsr.rows.kernels import Rows
-from sklearn_probsr.rows.law import BackgroundLaw, BackgroundView
-from sklearn_probsr.rows.rest import RowsRest, Sums
+from sklearn_probsr.rows.law import BackgroundLaw, BackgroundView, RowsRest, Sums
 from sklearn_probsr.rows.search import Prices, Search
 from sklearn_probsr.rows.sparse_kernels import (
     Case,

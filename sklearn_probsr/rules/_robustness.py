@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_probsr.core.law import Law
+from sklearn_probsr.core.law import Law, Rest, Row
 from sklearn_probsr.core.options import Task
-from sklearn_probsr.core.view import Rest, Row
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.numbers import floats_around
 

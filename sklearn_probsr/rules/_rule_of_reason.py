@@ -9,8 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.law import Law
-from sklearn_probsr.core.view import Row
+from sklearn_probsr.core.law import Law, Row
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.rules._condition import Condition

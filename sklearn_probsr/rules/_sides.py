@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.view import Duel, Row
+from sklearn_probsr.core.law import Duel, Row
 from sklearn_probsr.model.numbers import about
 from sklearn_probsr.model.sparse import columns_of
 from sklearn_probsr.rules._unit_values import Numbers, States, Values

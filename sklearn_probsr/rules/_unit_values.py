@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.law import Law
-from sklearn_probsr.core.view import Duel, Row
+from sklearn_probsr.core.law import Duel, Law, Row
 from sklearn_probsr.model.sparse import columns_of
 from sklearn_probsr.model.units import Unit
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_probsr.core.view import Rest
+from sklearn_probsr.core.law import Rest
 from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.model.numbers import about
 from sklearn_probsr.rules._short_numbers import short_from, whole_from

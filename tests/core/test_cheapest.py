@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklearn_probsr import Background, LinearModel, sufficient_reason
-from sklearn_probsr.core.scout import affordable
+from sklearn_probsr.core.search import affordable
 from sklearn_probsr.exceptions import UnreachableError
 from sklearn_probsr.results._sentence import cost_text
 from tests.core.priced import LAWS, Priced, priced

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from sklearn_probsr import LinearModel, Matching, outlook, sufficient_reason
-from sklearn_probsr.core.prices import Prices
+from sklearn_probsr.core.options import Prices
 from sklearn_probsr.exceptions import InvalidInputError
 
 NAMES = ("a", "b", "c")

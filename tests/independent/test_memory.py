@@ -20,7 +20,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.core import dispatch as _dispatch
-from sklearn_probsr.core.cache import Memo
+from sklearn_probsr.core.law import Memo
 from sklearn_probsr.extend import Enclosure, law_of
 from sklearn_probsr.independent import uniform
 from sklearn_probsr.independent.unit_laws import Tables

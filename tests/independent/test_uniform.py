@@ -18,7 +18,7 @@ from sklearn_probsr import (
     sufficient_reasons,
 )
 from sklearn_probsr.core.answers import Found
-from sklearn_probsr.core.cache import Memo
+from sklearn_probsr.core.law import Memo
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.search import search
 from sklearn_probsr.exceptions import UnreachableError

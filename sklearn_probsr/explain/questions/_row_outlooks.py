@@ -12,8 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from sklearn_probsr.core.law import Law
-from sklearn_probsr.core.options import Options
-from sklearn_probsr.core.prices import Prices
+from sklearn_probsr.core.options import Options, Prices
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._flagged_rows import Sifted, sift
 from sklearn_probsr.explain.frames._raw_frames import raw_frame, raw_names
