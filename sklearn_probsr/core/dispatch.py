@@ -7,11 +7,13 @@ from importlib import import_module
 from typing import Any
 
 from sklearn_probsr.core.law import Law, Memo
+from sklearn_probsr.core.means import rows_before
 from sklearn_probsr.distributions._completions import Background, Marginals, Product, Uniform
 from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.distributions._matching import Matching
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.model.linear import Model
+from sklearn_probsr.model.sparse import SparseRows
 
 __all__ = ["is_registered", "law_of", "register_law"]
 
@@ -21,21 +23,30 @@ __all__ = ["is_registered", "law_of", "register_law"]
 _MOST_LAWS, _MOST_BYTES = 8, 2**27
 
 
-def _made_by(module: str, name: str) -> Callable[[Any, Any], Law]:
+def _made_by(module: str, name: str) -> Callable[..., Law]:
     """Return what makes a law, which is imported with its kernels when it is first asked for."""
 
-    def make(model: Any, distribution: Any) -> Law:
-        law: Law = getattr(import_module(f"sklearn_probsr.{module}"), name)(model, distribution)
+    def make(*given: Any) -> Law:
+        law: Law = getattr(import_module(f"sklearn_probsr.{module}"), name)(*given)
         return law
 
     return make
+
+
+def _background(model: Model, distribution: Background) -> Law:
+    """Return the law of background rows: of those that are mostly zeros, or filled in."""
+    if distribution.is_sparse and model.takes_sparse:
+        rows = rows_before(model, distribution)
+        if isinstance(rows, SparseRows):
+            return _made_by("rows.sparse", "SparseLaw")(model, distribution, rows)
+    return _made_by("rows.law", "BackgroundLaw")(model, distribution)
 
 
 _MAKERS: dict[type, Callable[[Any, Any], Law]] = {
     Uniform: _made_by("independent.makers", "uniform"),
     Product: _made_by("independent.makers", "product"),
     Marginals: _made_by("independent.makers", "marginals"),
-    Background: _made_by("rows.law", "background"),
+    Background: _background,
     Matching: _made_by("rows.matching", "MatchingLaw"),
 }
 _LAWS: Memo[Law] = Memo(_MOST_BYTES, lambda law: max(law.nbytes, _MOST_BYTES // _MOST_LAWS))

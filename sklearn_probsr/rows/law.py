@@ -4,8 +4,7 @@ The guarantee of a set is the share of the rows that keep the class, an exact co
 searches itself (`sklearn_probsr.rows.answers`), row by row and each row as if it were alone; its
 views count sets and curves with no table at all (`sklearn_probsr.rows.exact`).
 
-Its rest compares what is lost of some facts with order statistics. `background` says which law a
-background gives: of rows that are filled in, or of those that are mostly zeros.
+Its rest compares what is lost of some facts with order statistics.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from sklearn_probsr.core.means import (
     checked_rows,
     column_mean,
     mean_doubts,
-    rows_before,
     weighted_means,
     worth,
 )
@@ -37,7 +35,6 @@ from sklearn_probsr.model.enclosure import Enclosure
 from sklearn_probsr.model.inputs import distinct_states
 from sklearn_probsr.model.linear import Model
 from sklearn_probsr.model.numbers import about
-from sklearn_probsr.model.sparse import SparseRows
 from sklearn_probsr.rows import exact
 from sklearn_probsr.rows.answers import (
     Answer,
@@ -53,7 +50,7 @@ from sklearn_probsr.rows.exact import Winner, decider, winner_of
 from sklearn_probsr.rows.stream import DenseRows, Instance, Light, StreamedRows, blocks
 from sklearn_probsr.rows.table import Known, Table
 
-__all__ = ["BackgroundLaw", "BackgroundView", "RowsRest", "Sums", "background"]
+__all__ = ["BackgroundLaw", "BackgroundView", "RowsRest", "Sums"]
 
 
 @dataclass(frozen=True)
@@ -822,16 +819,3 @@ class _RowsProver(Prover):
         if start.chosen is not None and len(start.chosen) <= size:
             return True, set(rows.units[start.chosen].tolist())
         return (False if start.least > min(size, len(rows.units)) else None), set()
-
-
-def background(model: Model, distribution: Background) -> Law:
-    """Return the law of a model over background rows; kernels of the other kind are not loaded."""
-    if distribution.is_sparse and model.takes_sparse:
-        rows = rows_before(model, distribution)
-        if isinstance(rows, SparseRows):
-            from sklearn_probsr.rows.sparse import SparseLaw
-
-            return SparseLaw(model, distribution, rows)
-    from sklearn_probsr.rows.law import BackgroundLaw
-
-    return BackgroundLaw(model, distribution)
