@@ -6,6 +6,7 @@ such as taking means, has no reasons any more and is left to a plain `shap.Expla
 
 Of large sparse rows there is no table of values. Their data are kept by what is in them, SHAP
 values follow from the rows, and a table is made where somebody asks for one, best of a few rows.
+Where one row is drawn, the names of the features in its reason are marked.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from shap.utils import OpChain
 from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.core.dispatch import law_of
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain._marked_names import marked
 from sklearn_probsr.explain._shap_values import (
     expected_scores,
     filled_values,
@@ -58,7 +58,34 @@ from sklearn_probsr.results.views import (
     reasons_text,
 )
 
-__all__ = ["ClassValues", "ReasonExplanation"]
+__all__ = ["ClassValues", "MARK", "ReasonExplanation", "marked"]
+
+MARK = "●"
+
+
+class MarkedName(str):
+    """The name of a feature, which is written with a mark.
+
+    It is equal to the name, and finds what the name finds: columns of a frame, keys, features of an
+    explanation. Only where it becomes part of a text, as in labels of a plot, the mark is there.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"{MARK} {str.__str__(self)}"
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __radd__(self, before: str) -> str:
+        return f"{before}{self}"
+
+
+def marked(names: Sequence[str], inside: Iterable[Any]) -> list[str]:
+    """Return names of features, marked where these are inside a reason."""
+    return [MarkedName(name) if here else name for name, here in zip(names, inside, strict=True)]
+
 
 # A table of more bytes is not made of sparse rows.
 _LARGEST = 2**30

@@ -26,13 +26,35 @@ from sklearn_probsr.independent.seen import Seen as SeenRows
 from sklearn_probsr.independent.seen import distinct
 from sklearn_probsr.independent.sources import Source
 from sklearn_probsr.independent.spectrum import FAR_CELLS, Table, UnitLaws, build, period_of
-from sklearn_probsr.independent.states import extremes
 from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.model.linear import LinearModel
 from sklearn_probsr.model.numbers import row_sums
 from sklearn_probsr.model.units import Unit
 
-__all__ = ["FAR", "Contributions", "Seen", "Tables", "are_few", "turned"]
+__all__ = ["Contributions", "FAR", "Seen", "Tables", "are_few", "extremes", "turned"]
+
+# So many states are told apart by comparing them one by one.
+_FEW = 64
+
+
+def extremes(
+    weights: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[Fraction, Fraction]:
+    """Return the least that some states are worth, and the most that others are, exactly."""
+    return (
+        min(worth(weights, state) for state in _distinct(low)),
+        max(worth(weights, state) for state in _distinct(high)),
+    )
+
+
+def _distinct(states: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Return the different rows; mostly they are few."""
+    found: list[NDArray[np.float64]] = []
+    while len(states) and len(found) < _FEW:
+        found.append(states[0])
+        states = states[(states != states[0]).any(axis=1)]
+    return [*found, *np.unique(states, axis=0)]
+
 
 # With more values than this together, contributions are not listed; rows that tell mostly.
 _MOST_LISTED, _GLANCE = 2**14, 2**12

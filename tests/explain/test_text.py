@@ -32,7 +32,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.pictures._canvas import BLUE, RED
-from sklearn_probsr.explain.pictures._word_places import places, readable
+from sklearn_probsr.explain.pictures._text import places, readable
 
 TEXTS = [
     "The Server, and a proxy.", "good proxy server server", "bad apple pie", "apple and pear pie",

@@ -1,4 +1,8 @@
-"""Which subject a user means: a model of ours or an estimator, new or prepared before."""
+"""Which subject a user means: a model of ours or an estimator, new or prepared before.
+
+An `AdaptedModel` is an estimator as a linear model, asked with rows as the estimator takes them; an
+`OwnModel` a LinearModel or ArgmaxModel as it is, whose rows are its columns.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,120 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_probsr.core.answers import FeatureSets
 from sklearn_probsr.distributions._data import Data
 from sklearn_probsr.exceptions import InvalidInputError
-from sklearn_probsr.explain.subjects._adapted_model import AdaptedModel
 from sklearn_probsr.explain.subjects._masker import background_data
-from sklearn_probsr.explain.subjects._own_model import OwnModel
-from sklearn_probsr.explain.subjects._subject import Subject
+from sklearn_probsr.explain.subjects._subject import Subject, one_row
+from sklearn_probsr.model.inputs import in_memory
 from sklearn_probsr.model.linear import Model
-from sklearn_probsr.model.numbers import listing
+from sklearn_probsr.model.numbers import listing, unnamed
+from sklearn_probsr.model.sparse import SparseRows
+from sklearn_probsr.model.units import Unit
 
-__all__ = ["Prepared", "subject_again", "subject_of"]
+__all__ = ["AdaptedModel", "OwnModel", "Prepared", "subject_again", "subject_of"]
+
+
+class OwnModel(Subject):
+    """A LinearModel: its rows are its columns."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def frame(self, X: Any, name: str = "X") -> Any:
+        return one_row(in_memory(X, name), self.model.n_features)
+
+    def transform(self, raw: Any, name: str = "X") -> Any:
+        return self.model.check_rows(raw, name)
+
+    def are_strange(self, raw: Any) -> NDArray[np.bool_]:
+        return self.model.are_strange(self.model.arranged(raw))
+
+    def read(self, raw: Any, rows: Any) -> tuple[Any, Any]:
+        numbers, units = self.codes(rows), self.model.units
+        if units is None or all(_is_its_column(unit) for unit in units):
+            return numbers, None
+        rows, numbers = np.asarray(rows), np.asarray(numbers)
+        shown = numbers.astype(object)
+        for u, unit in enumerate(units):
+            if _is_its_column(unit):
+                continue
+            part = rows[:, list(unit.columns)]
+            different, which = np.unique(part, axis=0, return_inverse=True)
+            texts = [unnamed(unit.name, unit.describe(values)) for values in different.tolist()]
+            shown[:, u] = np.array(texts, dtype=object)[which.reshape(-1)]
+        return numbers, shown
+
+
+def _is_its_column(unit: Unit) -> bool:
+    """Whether the number in its column is what a person calls it."""
+    return len(unit.columns) == 1 and not unit.labels and not unit.coded
+
+
+class AdaptedModel(Subject):
+    """An adapted estimator: rows are what it takes."""
+
+    def __init__(self, adapted: Any, remedy: str | None, assumed: bool = False) -> None:
+        self.adapted, self._remedy, self.assumed = adapted, remedy, assumed
+        self.model = adapted.model
+        self.columns = adapted.feature_names
+        self.cut = adapted.cut
+        self.takes_text = adapted.takes_text
+        self.by_name = adapted.by_name
+
+    def frame(self, X: Any, name: str = "X") -> Any:
+        if not self.takes_text:
+            X = one_row(in_memory(X, name), len(self.adapted.feature_names))
+        return self.adapted.check(X, name)
+
+    def transform(self, raw: Any, name: str = "X") -> Any:
+        return self.model.check_rows(self.adapted.computed(raw, name), name, self._remedy)
+
+    def background(self, data: Any) -> Any:
+        rows = self.adapted.computed(self.frame(data, "masker"), "masker")
+        if isinstance(rows, SparseRows):
+            return self.model.check_sparse(rows, "masker", self._remedy)
+        return self.model.check_rows(rows, "masker", self._remedy)
+
+    def are_strange(self, raw: Any) -> NDArray[np.bool_]:
+        return self.model.are_strange(self.adapted.computed(raw))
+
+    def read(self, raw: Any, rows: Any) -> tuple[Any, Any]:
+        if isinstance(rows, SparseRows):
+            words = self.adapted.read_sparse(raw, rows)
+            if words is not None:
+                return words.astype(np.float64), words.astype(np.float64)
+            rows = rows.toarray()
+        if self.adapted.is_plain and ((rows == 0) | (rows == 1)).all():
+            return self.codes(rows), None
+        numbers, shown = self.adapted.read(raw, self.codes(rows))
+        return numbers, shown
+
+    def given(self, display: Any) -> Any:
+        return display
+
+    def words(self, raw: Any, sets: FeatureSets) -> dict[int, dict[int, tuple[str, ...]]]:
+        found: dict[int, dict[int, tuple[str, ...]]] = self.adapted.words(raw, sets)
+        return found
+
+    def spelling(self, sets: FeatureSets) -> dict[str, tuple[int, ...]]:
+        found: dict[str, tuple[int, ...]] = self.adapted.spelling(np.unique(sets.features).tolist())
+        return found
+
+    def tried(self, unit: int, values: Sequence[Any]) -> NDArray[np.float64] | None:
+        found: NDArray[np.float64] | None = self.adapted.tried(unit, values)
+        return found
+
+    def categories(self, unit: int) -> list[tuple[str, tuple[float, ...]]] | None:
+        found: list[tuple[str, tuple[float, ...]]] | None = self.adapted.categories(unit)
+        return found
+
+    def is_monotone(self, unit: int) -> bool:
+        return bool(self.adapted.is_monotone(unit))
+
 
 # What to do about a row that has no state, where a law needs one.
 STATES = (

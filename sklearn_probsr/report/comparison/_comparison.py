@@ -1,4 +1,7 @@
-"""Comparison: the frozen result of comparing reasons with SHAP, as tables, words and pictures."""
+"""Comparison: the frozen result of comparing reasons with SHAP, as tables, words and pictures.
+
+In a notebook it is a card: its summary and its first rows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,6 @@ from numpy.typing import NDArray
 from sklearn_probsr.exceptions import InvalidInputError
 from sklearn_probsr.explain.frames._flagged_rows import count_flagged
 from sklearn_probsr.explain.frames._row_index import row_index
-from sklearn_probsr.report.comparison._comparison_card import comparison_card
 from sklearn_probsr.report.comparison._growth import Growth
 from sklearn_probsr.report.comparison._shared_members import COUNTS
 from sklearn_probsr.report.comparison._summary import summary, table_in_markdown
@@ -36,8 +38,47 @@ if TYPE_CHECKING:
     from sklearn_probsr.explain.rules._rule_cover import RuleCover
     from sklearn_probsr.explain.rules._rule_sets import Rules
     from sklearn_probsr.report._audit import Audit
+from sklearn_probsr.report.comparison._compared import Compared
+from sklearn_probsr.report.comparison._row_names import ids_of
+from sklearn_probsr.report.comparison._summary import cell
+from sklearn_probsr.results.views import SHOWN_ROWS, bound, bullets, card, line, table
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "comparison_card"]
+
+_COLUMNS = {
+    "prediction": "class",
+    "reason": "reason",
+    "reason_size": "features",
+    "guarantee_lower": "guarantee",
+    "minimality": "proved",
+    "abs_shap_size": "features by |SHAP|",
+    "top_shap_guarantee_lower": "guarantee of as many by |SHAP|",
+}
+
+
+def comparison_card(found: Compared) -> str:
+    """Return the summary and the first rows as a card; the rest is in ``to_frame()``."""
+    head, *words = found.summary().split("\n")
+    columns, status = _COLUMNS, found.table["status"]
+    flagged = any(word != "ok" for word in status)
+    ids = ids_of(found)
+    n = min(len(found), SHOWN_ROWS)
+    labels = list(range(n)) if ids is None else ids.labels[:n]
+    rows = []
+    for i, label in enumerate(labels):
+        cells = {name: cell(name, found.table[name][i]) for name in columns}
+        cells = {k: bound(told) if k.endswith("lower") else told for k, told in cells.items()}
+        message = f": {found.table['message'][i]}" if status[i] != "ok" else ""
+        rows.append([label, *cells.values(), *([f"{status[i]}{message}"] if flagged else [])])
+    more = f"{len(found) - n:,} more rows; to_frame() has all rows and columns."
+    called = "row" if ids is None else ids.name
+    shown = table(
+        [called, *columns.values(), *(["status"] if flagged else [])],
+        rows,
+        more if len(found) > n else "",
+    )
+    return card(line(head, head=True), bullets(words), *([shown] if n else []))
+
 
 # What is a table of rows and features.
 TABLES = ("shap_values", "values", "mask", "shared")

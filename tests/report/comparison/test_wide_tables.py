@@ -22,8 +22,8 @@ from sklearn_probsr import (
 from sklearn_probsr.model import sparse as _sparse
 from sklearn_probsr.report.comparison import _wide_tables
 from sklearn_probsr.report.comparison._compare import compare_explained
-from sklearn_probsr.report.page import _page_data
-from sklearn_probsr.report.page._page_data import page_data
+from sklearn_probsr.report.page import _page as _page_data
+from sklearn_probsr.report.page._page import page_data
 
 WORDS = 900
 

@@ -32,7 +32,7 @@ from sklearn_probsr import (
 )
 from sklearn_probsr.model.numbers import decimal_fraction
 from sklearn_probsr.report.comparison._growth import LEVELS, Growth
-from sklearn_probsr.report.page import _page_data
+from sklearn_probsr.report.page import _page as _page_data
 from sklearn_probsr.results import codec
 
 HOSTILE = (
