@@ -53,7 +53,7 @@ try:
 except ImportError:  # another Numba, which compiles and keeps kernels in its own ways
     FunctionCache = JITCodeLibrary = Listener = object
 
-__all__ = ["inlined", "inner", "kernel", "loop", "strict_inner", "strict_kernel"]
+__all__ = ["inner", "kernel", "loop", "strict_inner", "strict_kernel"]
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -114,12 +114,6 @@ def loop(function: F) -> F:
         compiled.compile = compile
     found: F = _of_any_number(compiled)
     return found
-
-
-def inlined(function: F) -> F:
-    """Compile a function into those that call it: a step of their loops costs no call."""
-    compiled: F = numba.njit(inline="always", no_cpython_wrapper=True, **_OPTIONS)(function)
-    return compiled
 
 
 def strict_inner(function: F) -> F:

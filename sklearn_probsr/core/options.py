@@ -155,7 +155,7 @@ def _positive(value: Any, name: str) -> Fraction:
 # What a proof may cost: so many sets, and together so many nodes of spectra at some twenty
 # nanoseconds each, or gains of background rows, of which some billions are looked at in a second.
 _SETS, _MANY_SETS = 10_000, 200_000
-_NODES, _CELLS, _MUCH_WORK = 5_000_000, 16_000_000_000, 2**62
+_CELLS, _MUCH_WORK = 16_000_000_000, 2**62
 # All choices of so many mixed units are left out, to prove a set subset-minimal.
 MOST_MIXED = 10
 # The share of a time limit that is kept for what is claimed of the set found.
@@ -205,30 +205,14 @@ class Limits:
         So many are refuted one by one where each is counted.
     most_compared : int, default=200
         So many of the size of the set found are compared with it.
-    sets_each, sets_at_once : int, default=8 and 128
-        Up to so many up-sets a candidate, and so many at all, are bounded at once. With more, units
-        are first compared in context, which costs about as much.
-    sets_a_branch : int, default=512
-        With more up-sets than this, once units were compared, the one that varies most is decided
-        first: sets with it, and sets without it.
-    context : int, default=2**19
-        Units are compared in context only if their tables have no more entries than this; 0: never.
     room : int, default=64
-        Sets that spectra may leave open; they are looked at one by one.
-    most_ranked : int, default=1024
-        Laws with more values than this together are compared in floats, which never claims too
-        much.
+        Sets that tables may leave open; they are looked at one by one.
     """
 
     few_sets: int = 200
     most_sets: int = 1000
     most_compared: int = 200
-    sets_each: int = 8
-    sets_at_once: int = 128
-    sets_a_branch: int = 512
-    context: int = 2**19
     room: int = 64
-    most_ranked: int = 1024
 
 
 @dataclass(frozen=True)
@@ -270,16 +254,6 @@ class Effort:
         if self.max_evals is not None:
             return self.max_evals
         return _MANY_SETS if self.thorough else _SETS
-
-    @property
-    def bounded(self) -> int:
-        """How many up-sets of independent units may be bounded, branch by branch."""
-        return _MANY_SETS if self.max_evals is None else self.max_evals
-
-    @property
-    def nodes(self) -> int:
-        """At how many nodes of spectra up-sets may be bounded, all together."""
-        return _NODES if self.max_evals is None and not self.thorough else _MUCH_WORK
 
     def cells(self, each: int) -> int:
         """Return how many gains of background rows may be looked at, ``each`` for every set."""

@@ -698,11 +698,12 @@ class RivalProver(Prover):
             return []
         sets, work, _ = self._budget
         count = math.comb(len(members), size)
-        if view.rivals is None or count > sets or count * _EACH > work:
+        if count > sets or count * _EACH > work:
             return None
-        stack = view.shared.stack(held + size, _COARSE)
-        if held + size >= stack.counts.shape[1]:
-            return None
+        stack = None if view.rivals is None else view.shared.stack(held + size, _COARSE)
+        if stack is None or held + size >= stack.counts.shape[1]:  # no table tells of them
+            few = count <= self.task.effort.limits.few_sets
+            return [set(some) for some in combinations(members, size)] if few else None
         found = np.empty((_ROOM, size), dtype=np.int64)
         kept, _, used = open_sets(
             stack, view.rivals, np.array(self.forced, dtype=np.int64),

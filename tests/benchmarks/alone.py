@@ -1,4 +1,4 @@
-"""Hold each way to tell sets of independent units against brute force, by itself."""
+"""Hold what tables tell of sets of independent units against brute force, by themselves."""
 
 from __future__ import annotations
 
@@ -22,25 +22,11 @@ from tests.benchmarks.agreement import (
     _model,
 )
 from tests.benchmarks.report import Row, Table
-from tests.rival_classes import WAYS as RIVAL_WAYS
-from tests.rival_classes import (
-    Rivals,
-    branches_alone,
-    check,
-    pairs_alone,
-    searched,
-    told_by_pairs,
-)
+from tests.rival_classes import Rivals, check, tables_alone, told
 
 CASES = 1_000
-_NO_END = 10**6
-# Nothing is counted one by one. Sets are bounded at once, after a comparison, or branch by branch.
-WAYS = {
-    "stochastic order": Limits(0, 0, 0, _NO_END, _NO_END),
-    "context": Limits(0, 0, 0, 0, 0, _NO_END, 2**20),
-    "branches": Limits(0, 0, 0, 0, 0, 2, 0),
-    "branches in context": Limits(0, 0, 0, 0, 0, 2, 2**20),
-}
+# Nothing is counted or compared one by one.
+ALONE = Limits(0, 0, 0)
 
 
 def draw_table(rng: np.random.Generator) -> tuple[Any, ...]:
@@ -100,9 +86,9 @@ def agreement(
 def tables() -> Iterator[Table]:
     """Yield the table of this benchmark."""
     yield Table(
-        "Agreement with brute force, each bound alone",
-        "The same comparison over independent units of many values, with one way to refute sets at "
-        "a time and nothing counted one by one; at delta = 1 by sorted costs.",
+        "Agreement with brute force, by tables alone",
+        "The same comparison over independent units of many values, with sets bounded "
+        "by tables and nothing counted one by one; at delta = 1 by sorted costs.",
         ("distribution", "way", "units", "cases", "least size", "claimed minimum", "falsely"),
         tuple(_rows()),
     )
@@ -114,19 +100,11 @@ def tables() -> Iterator[Table]:
         ("question", "units", "classes", "cases", "asked", "told", "falsely"),
         (_told(), _claimed()),
     )
-    yield Table(
-        "Minima of several classes, each way alone",
-        "The same cases with `prove=True`, nothing refuted beforehand by single duels: all up-sets "
-        "of the exchange in all duels one by one, branches that single duels refute, and both.",
-        ("way", "units", "classes", "cases", "claimed minimum", "falsely"),
-        tuple(map(_minima, RIVAL_WAYS)),
-    )
 
 
 def _rows() -> Iterator[Row]:
     for kind in MAKERS:
-        for way, limits in WAYS.items():
-            yield _row(kind, way, agreement(kind, limits, LEVELS, range(CASES)))
+        yield _row(kind, "branch and bound", agreement(kind, ALONE, LEVELS, range(CASES)))
         yield _row(kind, "certainty", agreement(kind, Limits(), (1,), range(CASES)))
 
 
@@ -144,33 +122,20 @@ def _rivals() -> Iterator[tuple[Rivals, Fraction]]:
 
 
 def _told() -> Row:
-    with pairs_alone():
-        each = np.array([told_by_pairs(case, delta) for case, delta in _rivals()])
+    with tables_alone(pairs_alone=True):
+        each = np.array([told(case, delta) for case, delta in _rivals()])
     return _paired("bounds and levels of sets", *each.sum(axis=0).tolist())
 
 
 def _claimed() -> Row:
     proved = false = 0
-    with pairs_alone():
+    with tables_alone(pairs_alone=True):
         for case, delta in _rivals():
             try:
                 proved += not check(case, delta).minimality.startswith("near-")
             except AssertionError:
                 false += 1
     return _paired("claims of reasons", CASES, proved, false)
-
-
-def _minima(way: str) -> Row:
-    claimed = false = 0
-    with branches_alone(way) as limits:
-        for case, delta in _rivals():
-            try:
-                claimed += searched(case, limits, delta) == "minimum"
-            except AssertionError:
-                false += 1
-    share = f"{100 * claimed / CASES:.1f}%"
-    cells = (way, "4 to 6", "3 to 6", f"{CASES:,}", share, str(false))
-    return Row(cells, ">= 90%, 0", claimed >= 0.9 * CASES and not false)
 
 
 def _paired(question: str, asked: int, told: int, false: int) -> Row:

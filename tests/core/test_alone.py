@@ -1,4 +1,4 @@
-"""Each way to refute sets of independent units by itself, against brute force in integers."""
+"""What tables tell of sets of independent units, by themselves, against brute force in integers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import pytest
 
 from sklearn_probsr.core.options import Limits
 from tests.benchmarks.agreement import LEVELS
-from tests.benchmarks.alone import MAKERS, WAYS, agreement
+from tests.benchmarks.alone import ALONE, MAKERS, agreement
 
 CASES = range(2_000, 2_024)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-@pytest.mark.parametrize("way", WAYS)
-def test_each_way_alone(kind: str, way: str):
+def test_branch_and_bound_alone(kind: str):
     """No claim is false, and nearly all of the least sizes are found and proved."""
-    found = agreement(kind, WAYS[way], LEVELS, CASES)
+    found = agreement(kind, ALONE, LEVELS, CASES)
     assert found.false == 0
     assert found.equal >= len(CASES) - 1
     assert found.claimed >= 0.8 * len(CASES)
