@@ -700,13 +700,14 @@ class RivalProver(Prover):
         count = math.comb(len(members), size)
         if count > sets or count * _EACH > work:
             return None
-        stack = None if view.rivals is None else view.shared.stack(held + size, _COARSE)
-        if stack is None or held + size >= stack.counts.shape[1]:  # no table tells of them
-            few = count <= self.task.effort.limits.few_sets
+        rivals = view.rivals
+        stack = view.shared.stack(held + size, _COARSE) if rivals is not None else None
+        if rivals is None or stack is None or held + size >= stack.counts.shape[1]:
+            few = count <= self.task.effort.limits.few_sets  # no table tells of them
             return [set(some) for some in combinations(members, size)] if few else None
         found = np.empty((_ROOM, size), dtype=np.int64)
         kept, _, used = open_sets(
-            stack, view.rivals, np.array(self.forced, dtype=np.int64),
+            stack, rivals, np.array(self.forced, dtype=np.int64),
             np.array(members, dtype=np.int64), size, self._level.low, self._budget, found,
         )  # fmt: skip
         self._budget = self._budget._replace(work=work - used)

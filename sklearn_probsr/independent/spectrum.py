@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -346,14 +347,18 @@ def build(
     n = len(laws.centre)
     size = min(size, n)
     period = period_of(laws) if period is None else period
-    turns = (laws.value - np.repeat(laws.centre, np.diff(laws.start))) / period
+    # All values may take as much room as the data: nothing else of their size is made.
+    turns = np.repeat(laws.centre, np.diff(laws.start))
+    np.subtract(laws.value, turns, out=turns)
+    turns /= period
     # Beyond this a phase is anybody's guess, and counts as that, but it is finite.
-    turns = np.clip(turns, -1e280, 1e280)
+    np.clip(turns, -1e280, 1e280, out=turns)
+    inside = [slice(a, b) for a, b in pairwise(laws.start.tolist())]
     values = np.diff(laws.start)
     wide = np.flatnonzero(values > _MOST_DIRECT)
     while len(wide) * degree > _MOST_WIDE:
         degree //= 2
-    spread = np.add.reduceat(laws.chance * np.minimum(np.abs(turns), 1.0), laws.start[:-1])
+    spread = np.array([laws.chance[at] @ np.minimum(np.abs(turns[at]), 1.0) for at in inside])
     direct = np.flatnonzero(values <= _MOST_DIRECT)
     direct = direct[np.argsort(-spread[direct], kind="stable")]  # those that rule out most first
     known = {u: by_moments(*_law(laws, turns, u), degree) for u in wide.tolist()}
@@ -374,7 +379,7 @@ def build(
         if chosen is not None:
             break
         degree //= 2
-    spreads = float((laws.chance * np.abs(turns)).sum())
+    spreads = sum(float(laws.chance[at] @ np.abs(turns[at])) for at in inside)
     error = len(direct) * TRIG_ERROR + 4 * UNIT * float(values[direct].sum())
     error += sum(off for _, off in known.values())
     at = chosen.at

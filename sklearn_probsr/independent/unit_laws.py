@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -286,7 +286,14 @@ class Contributions:
             away, which = np.unique(away, return_inverse=True)
             counts = np.zeros(len(away), dtype=np.int64)
             np.add.at(counts, which.ravel(), self.weights)
-        return _Floats(away, counts / int(self.weights.sum()), counts, doubt)
+        shares = self._shares if counts is self.weights else counts / int(self.weights.sum())
+        return _Floats(away, shares, counts, doubt)
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        """Return how likely each row is."""
+        found: NDArray[np.float64] = self.weights / int(self.weights.sum())
+        return found
 
     def _extremes(self, at: list[int]) -> tuple[Fraction, Fraction]:
         weights = self.model.weights[at]
@@ -424,8 +431,6 @@ class Tables:
 
     Attributes
     ----------
-    laws : UnitLaws
-        All values, what is far out at the end of its range.
     turn : Fraction
         What one turn is, on the scale of the contributions.
     middle : list of Fraction
@@ -443,50 +448,55 @@ class Tables:
         self.seen = seen = contributions
         bulk = max((spread for _, each in seen.bulks for spread in each), default=0)
         widest = max((most - least for least, most in seen.ends), default=0)
-        power = _bits(bulk or widest or 1)
+        self._power = power = _bits(bulk or widest or 1)
         floats = [seen.floats(u, power) for u in range(len(seen.ends))]
         self._start = np.cumsum([0, *(len(one.away) for one in floats)])
-        away = np.concatenate([one.away for one in floats])
-        chances = np.concatenate([one.chances for one in floats])
         base = Fraction(2) ** power
         spreads = np.array(
             [[turned(spread / base, _FARTHEST) for spread in each] for _, each in seen.bulks]
         )
-        largest = self._most(np.abs(away))
+        largest = np.array([np.abs(one.away).max() for one in floats])
         doubts = np.array([one.doubt for one in floats])
         self._cells = _in_cells(floats, spreads)
         held, period = self._hold(spreads)
-        np.clip(away, -held, held, out=away)
-        mean = self._sums(away * chances)
-        centre = np.rint(mean * _SHORT) / _SHORT
+        for one in floats:
+            np.clip(one.away, -held, held, out=one.away)
+        mean = np.array([one.away @ one.chances for one in floats])
+        self._held, self._centre = held, np.rint(mean * _SHORT) / _SHORT
         # A period has few bits, too, so that exact numbers made of it stay short.
         mantissa, exponent = math.frexp(period)
-        period = math.ldexp(math.ceil(mantissa * _SHORT) / _SHORT, exponent)
-        self.laws = UnitLaws(self._start, away / period, chances, centre / period)
+        self._period = period = math.ldexp(math.ceil(mantissa * _SHORT) / _SHORT, exponent)
         self.turn = base * Fraction(period)
         self.middle = [
             origin + base * Fraction(c)
-            for (origin, _), c in zip(seen.bulks, centre.tolist(), strict=True)
+            for (origin, _), c in zip(seen.bulks, self._centre.tolist(), strict=True)
         ]
         doubts += 8 * UNIT * np.minimum(largest, held) + 2.0**-1000
         self.doubt = float(doubts.sum()) / period
-        self._centre, self._period = centre, period
-        away -= np.repeat(centre, np.diff(self._start))
-        self.variance = self._sums(chances * away**2) / period**2
-        self.above, self.below = self._most(away) / period, self._most(-away) / period
+        found = []
+        for one, c in zip(floats, self._centre.tolist(), strict=True):
+            about = one.away - c
+            found.append(
+                (one.chances @ about**2 / period**2, about.max() / period, -about.min() / period)
+            )
+        self.variance, self.above, self.below = np.array(found).reshape(-1, 3).T.copy()
         cuts = np.append(np.arange(FAR_CELLS) / FAR_CELLS * period, math.inf)
         self.far = self._changes(held, cuts)
         self._tables: dict[tuple[int, int], Table] = {}
         self._atoms: dict[bool, Atoms] = {}
         self._known: dict[tuple[int, Fraction], tuple[float, ...]] = {}
 
-    def _sums(self, parts: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.add.reduceat(parts, self._start[:-1])
-        return found
+    def _laws(self) -> UnitLaws:
+        """Return all values, what is far out at the end of its range.
 
-    def _most(self, parts: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.maximum.reduceat(parts, self._start[:-1])
-        return found
+        They are made anew for each table: where they are many, they take as much room as the data.
+        """
+        value, chance = np.empty(self._start[-1]), np.empty(self._start[-1])
+        for u, (a, b) in enumerate(pairwise(self._start.tolist())):
+            one = self.seen.floats(u, self._power)
+            value[a:b] = np.clip(one.away, -self._held, self._held) / self._period
+            chance[a:b] = one.chances
+        return UnitLaws(self._start, value, chance, self._centre / self._period)
 
     # --- what is far out ---------------------------------------------------------------------
 
@@ -558,7 +568,7 @@ class Tables:
         many = found.counts[-1] > _HARDLY_ANY
         if (many and size > _SHORT_SETS) or found.counts[min(_TYPICAL, found.most)] > _HARDLY_ANY:
             return found
-        if len(self.laws.value) > _NARROW * len(self.laws.centre):
+        if self._start[-1] > _NARROW * len(self._centre):
             return found
         return self._table(_SHARPEST, _MOST_NODES, size, _SHORT_SETS if many else _LONG_SETS)
 
@@ -574,12 +584,12 @@ class Tables:
         return self._table(degree, degree, size)
 
     def _table(self, degree: int, nodes: int, size: int, known: int = _SIZE) -> Table:
-        n = len(self.laws.centre)
+        n = len(self._centre)
         while known < size:
             known *= 4
         key = (degree, min(known, n))
         if key not in self._tables:
-            self._tables[key] = build(self.laws, degree, key[1], nodes, 1.0)
+            self._tables[key] = build(self._laws(), degree, key[1], nodes, 1.0)
         return self._tables[key]
 
     @property
