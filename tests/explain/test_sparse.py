@@ -307,7 +307,8 @@ def test_nothing_of_the_size_of_rows_times_words_is_made(tmp_path: Path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found._slicer is None
-    assert peak < 35e6  # the rows that are explained would take 13 MB more
+    # The table that proves of a set that nothing can be left out takes up to 14 MB of it.
+    assert peak < 40e6
 
 
 @pytest.mark.usefixtures("small_stay_sparse")

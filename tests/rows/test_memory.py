@@ -141,8 +141,8 @@ def test_rows_that_an_explainer_makes_are_its_own():
 
 
 @long_loops
-def test_marginals_of_many_values_take_no_more():
-    """Laws of the columns are made one by one, as are the moments that a spectrum is made of."""
+def test_marginals_of_many_values_take_seven_times_theirs():
+    """The values of a duel, their chances and their turns are there while its table is made."""
     model, rows, asked = _drawn(50_000, 30, 3)
 
     def explain() -> None:
@@ -150,7 +150,7 @@ def test_marginals_of_many_values_take_no_more():
         for x in asked[:2]:
             sufficient_reason(model, x, delta=0.9, distribution=law)
 
-    assert _peak(explain) < 3 * rows.nbytes
+    assert _peak(explain) < 7.5 * rows.nbytes
 
 
 def _drawn(n: int, d: int, classes: int) -> tuple[Any, np.ndarray, np.ndarray]:
