@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn_probsr.core.jit import kernel
 
 __all__ = [
-    "NEGLIGIBLE",
     "SPREADS",
     "TAIL",
     "TRIG_ERROR",
@@ -32,9 +31,7 @@ SPREADS = 2 * math.sqrt(2 * math.log(2 / TAIL))
 # Error of one sine or cosine of an argument in turns (Lemma 21), and of one multiplication by it
 # (Table 2 line 3).
 TRIG_ERROR = 5e-15
-# Products below this are cut off; what they could add is part of the radius (Table 2 line 4).
-NEGLIGIBLE = 1e-13
-# The relative error of one rounding (Table 2, lines 5 and 6).
+# The relative error of one rounding (Table 2, lines 4 and 5).
 UNIT = 2.0**-53
 
 
