@@ -40,8 +40,8 @@ measured: $(VENV)/.test ## Run them and note which lines run, which takes longer
 # Coverage cannot see compiled code run; here it does. Others take too long as Python.
 INTERPRETED = $(addprefix tests/core/test_,clopper_pearson.py samples.py strict.py) \
 	$(addprefix tests/rows/test_,search.py matching_kernels.py near_ties.py) \
-	$(addprefix tests/independent/test_,spectrum.py ranks.py certainty.py context.py one_sum.py \
-	vaaler.py)
+	$(addprefix tests/independent/test_,spectrum.py ranks.py certainty.py one_sum.py vaaler.py \
+	pairs.py sparse_kernels.py rankings.py certain_rows.py)
 
 interpreted: $(VENV)/.test ## Run those of kernels without compiling, and note lines too
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -rs -n 2 --dist worksteal $(INTERPRETED) \

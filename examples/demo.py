@@ -2,7 +2,7 @@
 The demo: which few features settle each diagnosis?
 ===================================================
 
-What `make demo` runs: four breast tumours in words, each reason beside the largest SHAP values; a
+What ``make demo`` runs: four breast tumours in words, each reason beside the largest SHAP values; a
 hundred of them in pictures and on a page, in the folder build/demo.
 """
 

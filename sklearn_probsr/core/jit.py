@@ -422,7 +422,8 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
     def finalize(self) -> None:
         """Link what the function calls."""
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
+            if hasattr(library, "_reload_init"):  # from Numba 0.61 on
+                self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
