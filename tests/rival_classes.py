@@ -113,7 +113,11 @@ def tables_alone(pairs_alone: bool = False) -> Iterator[None]:
     tell nothing.
     """
 
+    plain = RivalView.enclose
+
     def enclose(self: Any, fixed: Any, delta: Any = None, tol: float = 0.0) -> Enclosure:
+        if self.rivals is None:  # nothing varies
+            return plain(self, fixed, delta, tol)
         if all(duel.is_certain(fixed) for duel in self.duels):
             return Enclosure.of(Fraction(1))
         sets = np.array([sorted(fixed)], dtype=np.int64)
