@@ -74,10 +74,10 @@ from sklearn_probsr.independent.unit_laws import (
 )
 from sklearn_probsr.independent.vaaler import UNIT
 from sklearn_probsr.model.enclosure import Enclosure
-from sklearn_probsr.model.linear import LinearModel
+from sklearn_probsr.model.linear import LinearModel, Model
 from sklearn_probsr.model.numbers import about
 
-__all__ = ["Costs", "LoweredRest", "TabledLaw", "promises"]
+__all__ = ["Costs", "IndependentLaw", "LoweredRest", "TabledLaw", "promises"]
 
 # Rows that are searched at once, and completions that are drawn at once.
 _CHUNK, _DRAWN = 256, 4096
@@ -131,12 +131,12 @@ class _Batch(NamedTuple):
     seen: Seen
 
 
-class TabledLaw(Law):
-    """A model of two classes whose unknown units are independent."""
+class IndependentLaw(Law):
+    """A model whose unknown units are independent, each as its source says."""
 
-    def __init__(self, model: LinearModel, distribution: Any, source: Source) -> None:
+    def __init__(self, model: Model, distribution: Any, source: Source) -> None:
         super().__init__(model, distribution)
-        self.linear, self.source = model, source
+        self.source = source
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -160,6 +160,14 @@ class TabledLaw(Law):
     def data(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
         """The rows that unknown units are taken from, and how much each counts; None if none."""
         return self.source.seen
+
+
+class TabledLaw(IndependentLaw):
+    """A model of two classes whose unknown units are independent."""
+
+    def __init__(self, model: LinearModel, distribution: Any, source: Source) -> None:
+        super().__init__(model, distribution, source)
+        self.linear = model
 
     @cached_property
     def contributions(self) -> Contributions:

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sklearn_probsr.core.answers import Found
-from sklearn_probsr.core.law import TOL, Law, Memo, Row, View
+from sklearn_probsr.core.law import TOL, Memo, Row, View
 from sklearn_probsr.core.options import Task
 from sklearn_probsr.core.search import Prover
 from sklearn_probsr.independent.exact import CertainProver
-from sklearn_probsr.independent.law import LoweredRest, TabledLaw, budget_of
+from sklearn_probsr.independent.law import IndependentLaw, LoweredRest, TabledLaw, budget_of
 from sklearn_probsr.independent.level import ANY, Level
 from sklearn_probsr.independent.pairs import (
     DEGREES,
@@ -267,36 +267,13 @@ class Winner:
         return Fraction(int(ways[kept].sum()), whole)
 
 
-class SeveralClasses(Law):
+class SeveralClasses(IndependentLaw):
     """Independent units before a model of several classes."""
 
     def __init__(self, model: ArgmaxModel, distribution: Any, source: Source) -> None:
-        super().__init__(model, distribution)
-        self.argmax, self.source = model, source
+        super().__init__(model, distribution, source)
+        self.argmax = model
         self._winners: Memo[Winner] = Memo(_MOST_WINNERS)
-
-    @property
-    def means(self) -> NDArray[np.float64]:
-        """What the columns of the model are on average when they are unknown."""
-        return self.source.means
-
-    @property
-    def mean_doubts(self) -> NDArray[np.float64]:
-        """How far the mean of each column may be off."""
-        return self.source.mean_doubts
-
-    def mean_of(self, column: int) -> Fraction:
-        """Return the mean of a column, exactly."""
-        return self.source.mean_of(column)
-
-    def states(self, unit: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return what the columns of an unknown unit may be, and how likely each is."""
-        return self.source.states(unit)
-
-    @property
-    def data(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """The rows that unknown units are taken from, and how much each counts; None if none."""
-        return self.source.seen
 
     def against(self, winner: int) -> Winner:
         """Return what rows of a class share, made once."""
