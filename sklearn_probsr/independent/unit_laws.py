@@ -482,6 +482,7 @@ class Tables:
         self.variance, self.above, self.below = np.array(found).reshape(-1, 3).T.copy()
         cuts = np.append(np.arange(FAR_CELLS) / FAR_CELLS * period, math.inf)
         self.far = self._changes(held, cuts)
+        self._listed: UnitLaws | None = None
         self._tables: dict[tuple[int, int], Table] = {}
         self._atoms: dict[bool, Atoms] = {}
         self._known: dict[tuple[int, Fraction], tuple[float, ...]] = {}
@@ -489,14 +490,19 @@ class Tables:
     def _laws(self) -> UnitLaws:
         """Return all values, what is far out at the end of its range.
 
-        They are made anew for each table: where they are many, they take as much room as the data.
+        Where they are not listed they take as much room as the data: made anew for each table.
         """
+        if self._listed is not None:
+            return self._listed
         value, chance = np.empty(self._start[-1]), np.empty(self._start[-1])
         for u, (a, b) in enumerate(pairwise(self._start.tolist())):
             one = self.seen.floats(u, self._power)
             value[a:b] = np.clip(one.away, -self._held, self._held) / self._period
             chance[a:b] = one.chances
-        return UnitLaws(self._start, value, chance, self._centre / self._period)
+        laws = UnitLaws(self._start, value, chance, self._centre / self._period)
+        if self.seen.values is not None:
+            self._listed = laws
+        return laws
 
     # --- what is far out ---------------------------------------------------------------------
 
